@@ -1,4 +1,4 @@
-# The commands people type. Each one calls the real tool; nothing is decided here.
+# The everyday commands. Each one calls the real tool; nothing is decided here.
 .DEFAULT_GOAL := help
 .PHONY: help run test lint bench costs flowbench instructions sim replay agree random fuzz crash mutants fmt
 
@@ -31,7 +31,7 @@ instructions: ## instruction counts of step, serialisation and claims, beside th
 sim: ## simulate: make sim SEEDS=50000 FROM=0
 	cargo run --release --locked -p rhythm-sim -- --seeds $(or $(SEEDS),1000) --from $(or $(FROM),0)
 
-replay: ## tell what happens under one seed: make replay SEED=7
+replay: ## print what happens under one seed: make replay SEED=7
 	cargo run --release --locked -p rhythm-sim -- --replay $(SEED)
 
 agree: ## the same seeds on every world, byte-equal histories: make agree SEEDS=100

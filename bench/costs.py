@@ -17,7 +17,8 @@ import time
 RHYTHM = pathlib.Path("target/release/rhythm").resolve()
 SERVER = os.environ.get("RHYTHM_TEST_POSTGRES")
 
-# What it is called; the smaller load, the larger one, how much more that does; what else is in the difference.
+# Name; arguments of the smaller and of the larger load; difference in work; other kinds included in the
+# difference.
 STEP = "a step"
 KINDS = [
     (STEP, ["w1", "--runs", "2000", "--steps", "1"], ["w1", "--runs", "2000", "--steps", "11"], 20_000, None),
@@ -77,7 +78,7 @@ class OldSnapshot(threading.Thread):
     def run(self):
         reader = None
         while not self.over.is_set():
-            # The folder comes and goes meanwhile.
+            # The benchmark creates and removes the folder while this thread runs.
             try:
                 for log in self.folder.glob("**/bench.db-wal"):
                     self.longest = max(self.longest, log.stat().st_size)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# How many instructions the hot operations take, counted by valgrind: the same on every run, however busy the machine is.
-# Each case is counted with N and with 2N repetitions; the difference is free of what starting takes. With --write the
-# figures become those to compare with; without it a case that takes 5 % more than those is an error.
+# Counts the instructions of the hot operations with valgrind. The counts are the same in every run, even on a
+# busy machine. Each case runs with N and with 2N repetitions; the difference excludes the start of the
+# program. --write stores the counts as the baseline; without it, a case more than 5 % above the baseline is
+# an error.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

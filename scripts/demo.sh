@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The main job on one screen: builds, then shows an order whose workers are killed and which goes on all the same.
+# The demo: builds, then shows an order whose workers are killed and which completes all the same.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/setup.sh rust

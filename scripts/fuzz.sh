@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Feeds mutated programs to the .flow language for some minutes, guided by what they reach: scripts/fuzz.sh 60
-# What it finds is kept in fuzz/found; a finding worth keeping goes into fuzz/corpus, which the tests replay.
+# Feeds mutated programs to the .flow language for some minutes, guided by coverage: scripts/fuzz.sh 60
+# Findings are kept in fuzz/found. Move one worth keeping to fuzz/corpus, which the tests replay.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../fuzz"
 
 minutes=${1:-5}
-# libFuzzer needs to see which branches are taken. Nothing here needs a nightly compiler or cargo-fuzz.
+# libFuzzer needs coverage of branches. This needs neither a nightly compiler nor cargo-fuzz.
 coverage="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4"
 coverage="$coverage -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table"
 host=$(rustc -vV | sed -n 's/^host: //p')

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Tries a random sample of the faults that cargo-mutants can make in the engine, the flow and the graph language:
+# Tries a random sample of the faults that cargo-mutants can make in the engine and the flow and graph
+# languages:
 #
 #   scripts/sample-mutants.sh COUNT [SEED]      SEED repeats the sample that was printed with it
 #
-# Works in a copy of the sources with a build folder of its own, both kept in target/sample, so that the next sample builds
-# only what has changed. Fails when fewer than 85 % of the faults that compile are caught.
+# Works in a copy of the sources with its own build folder, both kept in target/sample, so that the next
+# sample builds only the changes. Fails when fewer than 85 % of the faults that compile are caught.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -15,7 +16,8 @@ home=${CARGO_TARGET_DIR:-$PWD/target}/sample
 tree=$home/tree
 scripts/setup.sh rust mutants
 
-# Files that did not change keep their time, so that builds stay incremental. What git no longer knows goes.
+# Unchanged files keep their time, so that builds stay incremental. Files that git no longer lists are
+# removed.
 mkdir -p "$tree" "$home/faults"
 git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
   [[ -f $file ]] || continue
@@ -25,14 +27,15 @@ done | LC_ALL=C sort -z >"$home/files"
 (cd "$tree" && find . -type f -printf '%P\0') | LC_ALL=C sort -z | LC_ALL=C comm -z -23 - "$home/files" |
   (cd "$tree" && xargs -0 -r rm -f)
 
-# cargo-mutants only makes the faults: its own choice by name leaves out none of those that omit a field. The suite every
-# world runs is test code, though it is compiled as a library.
+# cargo-mutants only makes the faults, because its own name filter excludes none of those that omit a field.
+# The conformance suite is excluded: it is test code, though compiled as a library.
 cargo mutants --no-shuffle --colors never -d "$tree" --list --diff \
   -f 'crates/engine/src/**' -e 'crates/conformance/src/**' -e 'crates/conformance/src/lib.rs' \
   -f 'crates/flow/src/**' -f 'crates/flow/src/lib.rs' \
   -f 'crates/graph/src/**' -f 'crates/graph/src/lib.rs' >"$home/all"
 
-# Each fault draws a lot; those with the lowest are tried. The same seed gives the same sample of the same sources.
+# Each fault gets a random number from the seed; those with the lowest numbers are tried. The same seed gives
+# the same sample of the same sources.
 grep -E '^crates/[^ ]+\.rs:[0-9]+:[0-9]+: ' "$home/all" >"$home/names"
 awk -v seed="$seed" 'BEGIN { lot = seed % 2147483646 + 1 } { for (i = 0; i < 3; i++) lot = (lot * 16807) % 2147483647; print lot "\t" NR }' "$home/names" |
   sort -n | awk -v count="$count" 'NR <= count { print $2 }' | sort -n >"$home/chosen"
@@ -45,8 +48,8 @@ awk -v folder="$home/faults" '
   { print > (folder "/" nth) }' "$home/chosen" "$home/all"
 echo "seed $seed: $(wc -l <"$home/chosen") of $(wc -l <"$home/names") faults"
 
-# Only the tests of the crate that has the fault, until the first of them fails. Few random programs: most time would go
-# into them. Optimising takes longer than it saves.
+# Runs only the tests of the crate with the fault, until the first failure. There are few random programs,
+# because they would take most of the time. Optimising takes longer than it saves.
 tests() {
   (cd "$tree" && CARGO_TARGET_DIR=$home/build RUST_BACKTRACE=0 RHYTHM_RANDOM_PROGRAMS=${RHYTHM_RANDOM_PROGRAMS:-100} \
     timeout "${TIMEOUT:-900}" cargo nextest run --locked --color never --fail-fast \
@@ -63,7 +66,7 @@ while read -r nth <&3; do
   name=$(sed -n "${nth}p" "$home/names")
   file=${name%%:*}
   package=rhythm-$(cut -d / -f 2 <<<"$file")
-  # Above the copy is the repository, whose index it must not ask.
+  # The parent of the copy is the repository, and git must not use its index.
   (cd "$tree" && GIT_CEILING_DIRECTORIES=$home git apply -p0 "$home/faults/$nth")
   if ! TIMEOUT=3600 tests -p "$package" --no-run; then
     unbuilt=$((unbuilt + 1)) verdict="does not compile"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes sure the tools are there; silent when they are. What is missing is installed where that is possible (apt, as
-# root; cargo), otherwise named.
+# Makes sure that the tools are installed; prints nothing when they are. A missing tool is installed where
+# possible (by apt as root, or by cargo), otherwise named.
 #
 #   scripts/setup.sh rust             cargo, a C compiler, cargo-nextest
 #   scripts/setup.sh postgres         the PostgreSQL server programs
@@ -33,14 +33,14 @@ apt_install() {
 need_rust() {
   command -v cargo >/dev/null || fail "cargo not found; install Rust with rustup (version: rust-toolchain.toml)"
   command -v cc >/dev/null || apt_install "a C compiler (cc)" gcc libc6-dev
-  # Cargo finds its subcommands in its own folder too, on PATH or not.
+  # Cargo also finds subcommands in its own folder, even if that is not on PATH.
   if ! command -v cargo-nextest >/dev/null && [[ ! -x ${CARGO_HOME:-$HOME/.cargo}/bin/cargo-nextest ]]; then
     echo "setup: building cargo-nextest, this takes some minutes" >&2
     cargo install cargo-nextest --locked >&2
   fi
 }
 
-# The first folder that has all three programs: the one on PATH, then the newest installed version.
+# Prints the first folder that has all three programs: the one on PATH, then the newest installed version.
 postgres_bin() {
   local folder folders on_path=
   ! command -v initdb >/dev/null || on_path=$(dirname "$(readlink -f "$(command -v initdb)")")
@@ -54,7 +54,8 @@ postgres_bin() {
 }
 
 install_postgres() {
-  # Debian's package would create and start a cluster of its own. This drop-in forbids it for as long as we install.
+  # Debian's package would create and start a cluster of its own. This drop-in prevents that during the
+  # installation.
   local drop_in=/etc/postgresql-common/createcluster.d/rhythm-setup.conf
   if [[ $EUID -eq 0 ]] && command -v apt-get >/dev/null; then
     # shellcheck disable=SC2064 # the path is local, so it is expanded now

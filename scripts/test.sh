@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything that must hold before a commit. Arguments go to nextest: scripts/test.sh a_stale_claim
+# All checks that must pass before a commit. Arguments go to nextest: scripts/test.sh a_stale_claim
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

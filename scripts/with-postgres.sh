@@ -1,22 +1,24 @@
 #!/usr/bin/env bash
 # scripts/with-postgres.sh COMMAND...
 #
-# Runs COMMAND beside a private PostgreSQL cluster, whose superuser's url is in RHYTHM_TEST_POSTGRES, and removes the
-# cluster however this ends, SIGKILL included. The exit code is the command's. The cluster is durable, as benchmarks
-# need it; RHYTHM_PG_FAST=1 trades that for speed. COMMAND gets no keyboard: it runs in a process group of its own.
+# Runs COMMAND beside a private PostgreSQL cluster and removes the cluster afterwards, even after SIGKILL.
+# RHYTHM_TEST_POSTGRES holds the url of its superuser. The exit code is the command's. The cluster is durable,
+# as benchmarks need it; RHYTHM_PG_FAST=1 trades that for speed. COMMAND gets no terminal input, because it
+# runs in a process group of its own.
 set -euo pipefail
 
 [[ $# -gt 0 ]] || { echo "usage: scripts/with-postgres.sh COMMAND..." >&2; exit 2; }
 
 bin=$("$(dirname "${BASH_SOURCE[0]}")/setup.sh" postgres-bin)
-# In memory nothing is durable, whatever the server is told.
+# A file system in memory is never durable, whatever the server's settings.
 place=${TMPDIR:-/tmp}
 if [[ ${RHYTHM_PG_FAST:-} != 1 && $(stat -f -c %T "$place" 2>/dev/null) == @(tmpfs|ramfs) ]]; then place=/var/tmp; fi
 home=$(mktemp -d "$place/rhythm-pg.XXXXXX")
-server=$home/server # data, socket and log: all that the server's user may touch
+server=$home/server # data, socket and log: everything the server's user may touch
 child=
 
-# PostgreSQL refuses to run as root. The watcher waits for the end of descriptor 9: only this script may hold it.
+# PostgreSQL refuses to run as root. The watcher waits until descriptor 9 is closed, so only this script may
+# hold it.
 as_server() (
   cd /
   export LC_ALL=C
@@ -26,7 +28,7 @@ as_server() (
   exec "$@" 9>&-
 )
 
-# The one way a cluster ends: wait until this script has closed the pipe or died, then clear up what it left.
+# The only way a cluster ends: waits until this script has closed the pipe or died, then stops and removes it.
 watcher() {
   trap '' INT TERM HUP
   trap - EXIT
@@ -41,14 +43,14 @@ watcher() {
 }
 
 mkfifo "$home/alive"
-set -m # a group of its own, so that no signal meant for ours reaches it
+set -m # a process group of its own, so that signals to this script's group do not reach it
 watcher <"$home/alive" >/dev/null 2>&1 &
 set +m
 watcher_pid=$!
 exec 9>"$home/alive"
 trap 'exec 9>&-; wait "$watcher_pid" || true' EXIT
 
-# on_signal NAME NUMBER: the command's business once there is one.
+# on_signal NAME NUMBER: passes the signal on to the command once it runs.
 # shellcheck disable=SC2317 # called by the traps
 on_signal() {
   signalled=1
@@ -85,7 +87,8 @@ CONF
   fi
 }
 
-# Binding is the only honest test of a free port, so the server makes it. Outgoing connections use ports from 32768 up.
+# Only a real bind shows that a port is free, so the server tries random ones. Outgoing connections use ports
+# from 32768 up.
 start_server() {
   for _ in 1 2 3 4 5; do
     port=$((20000 + RANDOM % 12000))

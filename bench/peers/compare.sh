@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # bench/peers/compare.sh [dbos|restate|all] [--quick]
 #
-# Runs other engines on W1 to W5 of `rhythm bench` and writes what they came to into bench/peers.json, which
-# `make bench` shows beside ours. Then it measures ours with the same sizes and prints both as one table. Rows of engines
-# that were not measured stay. An engine that cannot run here is named with the reason; the exit code is not 0 only if
-# none could. Everything it needs is installed in target/peers.
+# Runs other engines on W1 to W5 of `rhythm bench` and writes their results to bench/peers.json, which `make
+# bench` shows beside ours. Then it measures ours with the same sizes and prints both as one table. Rows of
+# engines that were not measured are kept. An engine that cannot run here is named with the reason; the exit
+# code is an error only if none could run. Everything it needs is installed in target/peers.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -27,7 +27,7 @@ command -v python3 >/dev/null || { echo "peers: python3 not found" >&2; exit 1; 
 
 mkdir -p target/peers
 work=$(mktemp -d target/peers/compare.XXXXXX)
-group= # the processes of the engine that is measured now
+group= # process group of the engine being measured
 
 clear_up() {
   trap '' HUP INT TERM
@@ -46,12 +46,13 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# measure ENGINE: its rows are kept also when it fails half way. Its messages are shown, and kept for the reason.
+# measure ENGINE: keeps its rows even when it fails half way. Shows its messages and keeps them for the
+# reason.
 measure() {
   try "$1" 2>&1 >"$work/$1.rows" </dev/null | tee "$work/$1.log" >&2
 }
 
-# try ENGINE: in every way it might be best; of each workload the better row counts.
+# try ENGINE: runs it with each setting that might be best; the better row of each workload is kept.
 try() {
   case $1 in
     restate)
@@ -65,7 +66,7 @@ try() {
 
 failed=()
 for engine in "${engines[@]}"; do
-  set -m # a group of its own, so that all of it can be ended
+  set -m # a process group of its own, so that all its processes can be ended
   measure "$engine" &
   set +m
   group=$!
@@ -86,5 +87,5 @@ fi
 python3 bench/peers/merge_rows.py bench/peers.json "$work"/*.rows
 echo "peers: wrote bench/peers.json" >&2
 
-# Ours last, on a machine that is quiet again.
+# Ours runs last, when the machine is quiet again.
 bench/peers/ours.sh "${sizes[@]}"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# bench/peers/dbos.sh [--quick] [--threads N]: W1 to W5 on DBOS, with a private, durable PostgreSQL. Rows on standard output, a JSON
-# object a line. What is installed stays in target/peers for the next time.
+# bench/peers/dbos.sh [--quick] [--threads N]: W1 to W5 on DBOS, with a private, durable PostgreSQL. Prints
+# rows on standard output, one JSON object a line. Installed packages stay in target/peers for the next time.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -24,6 +24,6 @@ if ! cmp -s "$wanted" "$venv/installed.txt"; then
   cp "$wanted" "$venv/installed.txt"
 fi
 
-# The cluster is durable unless RHYTHM_PG_FAST says otherwise. An hour is long enough for a run that hangs.
+# The cluster is durable unless RHYTHM_PG_FAST=1 is set. An hour is the time limit for a run that hangs.
 exec env -u RHYTHM_PG_FAST scripts/with-postgres.sh \
   timeout --foreground 3600 "$venv/bin/python" bench/peers/dbos_bench.py "$@"

@@ -22,23 +22,25 @@ from dbos import DBOS, DBOSClient
 
 NAME = "peers"
 QUEUE = "work"
-# Workflows at once. Python runs one thread at a time; others have commits under way while it does.
+# Concurrent workflows. Python runs one thread at a time; during that time the commits of other threads
+# proceed.
 THREADS = int(sys.argv[sys.argv.index("--threads") + 1]) if "--threads" in sys.argv else 32
-# A connection for every thread, and some for the threads of DBOS itself; the default of 20 would make steps queue.
+# A connection for every thread, and some for DBOS's own threads; with the default of 20, steps would queue.
 CONNECTIONS = THREADS + 8
-# A worker takes all that waits at each look, so this is only how late it notices. The default of a second would count
-# against short measurements; a look much more often than this takes time from the work.
+# A worker takes all waiting tasks at each poll, so this only decides how late it notices them. The default of
+# a second would count in short measurements; polling much more often would take time from the work.
 LOOK_SECONDS = 0.1
-# As many at once as `rhythm bench` starts or enqueues with a call.
+# Batch size; `rhythm bench` starts or enqueues the same number with one call.
 CALL = 100
-# So many batches at once: each workflow is a statement of its own, and one connection would mostly wait for answers.
+# Concurrent batches. Each workflow is a statement of its own, so one connection would mostly wait for
+# answers.
 SENDERS = 10
-# As in `rhythm bench`: long enough for a worker to have nothing to do again.
+# As in `rhythm bench`: long enough for a worker to become idle.
 PAUSE_SECONDS = 0.01
-# Nothing has moved for so long: what is missing by then is lost.
+# When nothing has moved for this long, the missing work counts as lost.
 STALLED_SECONDS = 60
 
-# When each body was entered; its length is the number of executions.
+# Times at which the bodies were entered; the length of the list is the number of executions.
 moments = []
 
 
@@ -101,7 +103,7 @@ def enqueue_jobs(jobs):
 
     def enqueue(workflow, inputs):
         options = {"workflow_name": workflow, "queue_name": QUEUE}
-        # There is no call for many at once, but many calls can share a transaction, and so a commit.
+        # There is no call for a batch, but several calls can share a transaction, and so a commit.
         with engine.begin() as transaction:
             handles = [client.enqueue_in_transaction(transaction, options, given) for given in inputs]
         return [handle.get_workflow_id() for handle in handles]
@@ -246,10 +248,11 @@ def main():
         }
     )
     DBOS.launch()
-    # Without limits on the queue the threads are the limit, and no worker waits for a look to fill a free place.
+    # Without limits on the queue the threads are the limit, and no worker waits for a poll to fill a free
+    # slot.
     DBOS.register_queue(QUEUE, polling_interval_sec=LOOK_SECONDS)
     enqueuer = start_enqueuer()
-    # All connections and threads are there before anything is measured.
+    # All connections and threads exist before the measurement starts.
     queued(enqueuer, steps_run, [1] * THREADS, [1] * THREADS, THREADS)
 
     for workload in [w1, w2, w3, w4, w5]:

@@ -46,7 +46,7 @@ def main():
     rows = [row for row in old if row["engine"] not in measured] + new
     rows.sort(key=lambda row: row["engine"])
     lines = ",\n".join("  " + json.dumps(row) for row in rows)
-    # Beside the file and then in its place: whoever reads it never finds half of it.
+    # Written to another file and renamed, so that a reader never sees half of it.
     unfinished = peers.with_suffix(".new")
     unfinished.write_text(f"[\n{lines}\n]\n")
     unfinished.replace(peers)

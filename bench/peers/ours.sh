@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# bench/peers/ours.sh [--quick]: W1 to W5 of `rhythm bench` with the sizes the peers have, on a private, durable
-# PostgreSQL. Prints one table in which the rows of bench/peers.json stand below ours.
+# bench/peers/ours.sh [--quick]: W1 to W5 of `rhythm bench` with the peers' sizes, on a private, durable
+# PostgreSQL. Prints one table with the rows of bench/peers.json below ours.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 sizes=full
 [[ ${1:-} != --quick ]] || sizes=quick
 
-# A line for each workload: its name and its sizes as options, which have the same names.
+# Prints a line for each workload: its name, then its sizes as options of the same names.
 workloads() {
   python3 - bench/peers/sizes.json "$sizes" <<'PYTHON'
 import json, sys
@@ -18,7 +18,7 @@ for workload, size in json.load(open(path))[sizes].items():
 PYTHON
 }
 
-# Every workload prints a table; the head of the first one is enough.
+# Every workload prints a table; keeps the head of the first one only.
 one_table() {
   awk '!headed || /^\| W/ { print } /^\|---/ { headed = 1 }'
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# bench/peers/restate.sh [--quick] [--at-once N]: W1 to W5 on Restate, with a server of its own. Rows on standard output,
-# a JSON object a line. What is installed stays in target/peers for the next time.
+# bench/peers/restate.sh [--quick] [--at-once N]: W1 to W5 on Restate, with a server of its own. Prints rows
+# on standard output, one JSON object a line. Installed packages stay in target/peers for the next time.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -35,19 +35,19 @@ install_packages() {
   rm -rf "$installed"
   mkdir -p "$installed"
   cp "$sources/package.json" "$installed/"
-  # No install scripts: the only one tells a third party that somebody installed the package.
+  # No install scripts: the only one reports the installation to a third party.
   (cd "$installed" && npm install --ignore-scripts --no-audit --no-fund --no-package-lock --loglevel=error) \
     >"$installed.log" 2>&1 || fail "cannot be installed: $(grep -m 1 -v '^npm error code' "$installed.log")"
   cp "$sources/package.json" "$installed/installed.json"
 }
 
-# listens PORT: whether anybody does.
+# listens PORT: succeeds when a process listens on the port.
 listens() {
   (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
 }
 
-# A server with its default settings. They are durable; the one that syncs the log is said once more, because nothing
-# may turn it off here. Its data is on this disk: /tmp may be memory that never syncs.
+# Starts a server with its default settings, which are durable. The one that syncs the log is set again, so
+# that the environment cannot turn it off. The data is on this disk: /tmp may be memory that never syncs.
 start_server() {
   run=$(mktemp -d "$PWD/target/peers/restate-run.XXXXXX") || return
   # Outgoing connections use ports from 32768 up.
@@ -73,7 +73,7 @@ for tool in node npm; do
   command -v "$tool" >/dev/null || fail "$tool not found"
 done
 install_packages
-# Packages are found beside who imports them.
+# Node finds packages beside the importing file.
 cp "$sources"/restate_*.mjs "$sources/sizes.json" "$installed/"
 
 for attempt in 1 2 3; do
@@ -85,7 +85,8 @@ for attempt in 1 2 3; do
   clear_up
 done
 
-# An hour is long enough for a run that hangs. The SDK would write a line for every start and end.
+# An hour is the time limit for a run that hangs. The default log level would print a line for every start and
+# end.
 RESTATE_LOGGING=ERROR timeout --foreground 3600 node "$installed/restate_bench.mjs" \
   "http://127.0.0.1:$ingress_port" "http://127.0.0.1:$admin_port" "$@" &
 bench=$!

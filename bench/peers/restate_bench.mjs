@@ -1,4 +1,4 @@
-// W1 to W5 on a Restate server: prints a JSON object a line, tells on standard error what it does.
+// W1 to W5 on a Restate server. Prints one JSON object a line, and progress on standard error.
 //
 //   node restate_bench.mjs INGRESS_URL ADMIN_URL [--quick] [--at-once N]
 import { readFile } from "node:fs/promises";
@@ -7,11 +7,11 @@ import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
 import { connect } from "@restatedev/restate-sdk-clients";
 
-// As many as `rhythm bench` enqueues with a call.
+// Batch size, the same as one call of `rhythm bench` enqueues.
 const CALL = 100;
-// As in `rhythm bench`: long enough for a worker to have nothing to do again.
+// As in `rhythm bench`: long enough for a worker to become idle.
 const PAUSE_MS = 10;
-// Nothing has moved for so long: what is missing by then is lost.
+// When nothing has moved for this long, the missing work counts as lost.
 const STALLED_MS = 60_000;
 const READY_MS = 60_000;
 
@@ -20,14 +20,15 @@ const { values: options, positionals } = parseArgs({
   options: { quick: { type: "boolean", default: false }, "at-once": { type: "string", default: "200" } },
 });
 const [ingress, admin] = positionals;
-// Runs called (W1) or tasks enqueued (W5) at once. `rhythm bench` has 1,000 tasks at once, which need not suit others.
+// Concurrent runs (W1) or tasks (W5). `rhythm bench` has 1,000 concurrent tasks, which need not suit other
+// engines.
 const AT_ONCE = Number(options["at-once"]);
 if (!(Number.isInteger(AT_ONCE) && AT_ONCE >= CALL)) throw new Error(`--at-once: a number from ${CALL} on`);
 const SENDERS = Math.floor(AT_ONCE / CALL);
 const client = connect({ url: ingress });
 const peers = client.serviceClient({ name: "peers" });
 
-// Filled by the handlers, see there. No workload has more executions than there are moments.
+// Written by the handlers. No workload has more executions than there are entries in `moments`.
 const executions = new Int32Array(new SharedArrayBuffer(4));
 const moments = new BigInt64Array(new SharedArrayBuffer(8 * 100_000));
 
@@ -38,10 +39,10 @@ const forget = () => Atomics.store(executions, 0, 0);
 const beyond = (expected) => Math.max(0, entered() - expected);
 const range = (length) => Array.from({ length }, (_, number) => number);
 
-// The nearest rank: always a time that was measured.
+// Percentile by nearest rank: always a time that was measured.
 const nearest = (times, share) => times.toSorted((a, b) => a - b)[Math.ceil(times.length * share) - 1];
 
-// Does `work` with 0 to `count` - 1, so many at once; what fails comes to null.
+// Calls `work` with 0 to `count` - 1, at most `atOnce` concurrently; a failed call gives null.
 async function each(count, atOnce, work) {
   const results = [];
   let next = 0;
@@ -133,7 +134,7 @@ const w5 = async ({ tasks }) => {
 
 const latencies = (times) => ({ p50_ms: nearest(times, 0.5), p99_ms: nearest(times, 0.99) });
 
-// Asking the server costs it something: only when the handlers are through.
+// Queries to the server cost it time, so they are made only after the handlers have finished.
 async function untilEnded(expected) {
   let [seen, since] = [0, now()];
   while (entered() < expected || (await openTasks()) > 0) {
@@ -150,7 +151,7 @@ async function openTasks() {
   return row.open;
 }
 
-// Every task has a number of its own and gives it back; so the outputs the server has must be all of them.
+// Every task returns its own number, so the outputs on the server must contain each number.
 async function rightTasks(tasks) {
   const rows = await query(`SELECT id ${TASKS}`);
   const outputs = await each(rows.length, AT_ONCE, async (row) => {
@@ -193,7 +194,7 @@ const node = process.versions.node.split(".")[0];
 
 await untilReady();
 await serveHandlers();
-// All connections are there before anything is measured.
+// All connections exist before the measurement starts.
 await each(AT_ONCE, AT_ONCE, () => peers.steps({ steps: 1 }));
 
 for (const [workload, measure] of Object.entries({ w1, w2, w3, w4, w5 })) {

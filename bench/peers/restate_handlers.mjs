@@ -1,8 +1,8 @@
-// The handlers of the Restate workloads, served from a thread of their own: they do not share one with who calls.
+// The handlers of the Restate workloads, served from a thread of their own, apart from the caller's.
 import { createServer } from "node:http2";
 import { parentPort, workerData } from "node:worker_threads";
 
-// The SDK uses this standard function, which Node has of itself since version 22.
+// The SDK uses this standard function, which Node has since version 22.
 Promise.withResolvers ??= function () {
   let settle;
   const promise = new this((resolve, reject) => (settle = { resolve, reject }));
@@ -10,7 +10,7 @@ Promise.withResolvers ??= function () {
 };
 const restate = await import("@restatedev/restate-sdk");
 
-// Shared with the thread that measures: how many bodies were entered, and when each was.
+// Shared with the measuring thread: number of bodies entered, and the time of each.
 const { executions, moments } = workerData;
 
 function enter(given) {
@@ -22,7 +22,7 @@ function enter(given) {
 const peers = restate.service({
   name: "peers",
   handlers: {
-    // Only the right answers lead to the right output.
+    // The output is right only if every answer was right.
     steps: async (ctx, { steps }) => {
       let done = 0;
       while (done < steps) {
@@ -32,14 +32,14 @@ const peers = restate.service({
       return done;
     },
 
-    // Parallel steps are the leanest fan-out Restate has: calls of other handlers write more.
+    // Parallel steps are Restate's cheapest fan-out; calls of other handlers write more.
     fanOut: async (ctx, { tasks }) => {
       const steps = Array.from({ length: tasks }, (_, number) => ctx.run("noop", () => enter({ number })));
       const answers = await restate.RestatePromise.all(steps);
       return answers.map((answer) => answer.number);
     },
 
-    // Many tasks with one call, which the ingress itself has no way for.
+    // Starts many tasks with one call; the ingress itself has no such call.
     enqueue: async (ctx, { from, to }) => {
       const peers = ctx.serviceSendClient({ name: "peers" });
       for (let step = from; step < to; step++) peers.task({ step });
@@ -49,6 +49,6 @@ const peers = restate.service({
   },
 });
 
-// Over HTTP/2 the server and a handler stream both ways, so that a step does not cost a request of its own.
+// Over HTTP/2 the server and a handler stream both ways, so that a step needs no request of its own.
 const server = createServer(restate.createEndpointHandler({ services: [peers] }));
 server.listen(0, "127.0.0.1", () => parentPort.postMessage(server.address().port));

@@ -1,4 +1,4 @@
-//! Compiles the shims, which must be C: they stand in for functions of the C library.
+//! Compiles the shims. They must be C, because they replace functions of the C library.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! Conditions of graphs. What is wanted stands beside each; the sandbox is asked through its pool, with a warm child.
+//! Conditions of graphs, with the wanted time in each benchmark. Sandboxed ones run in a warm child process
+//! of the pool.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ use rhythm_graph::condition::{Answers, Condition, Metadata, Past, Scope, Verdict
 use rhythm_sandbox::{JqCall, Launch, Pool, ProgramCall, Request};
 use serde_json::{Value, json};
 
-/// An order as a node gives it: about 3 KiB.
+/// An order as a node's output, about 3 KiB.
 fn order() -> Value {
     let items: Vec<Value> = (0..30)
         .map(|number| json!({"sku": format!("item-{number}"), "price": number * 3, "quantity": 2, "tier": if number % 3 == 0 { "enterprise" } else { "free" }}))
@@ -100,7 +101,7 @@ fn sandboxed(criterion: &mut Criterion) {
     }
 }
 
-/// The child of the pool is this program again.
+/// The child process of the pool runs this program, too.
 fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some("sandbox") {
         return rhythm_sandbox::child::serve();

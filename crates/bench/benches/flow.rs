@@ -1,4 +1,4 @@
-//! The `.flow` language: compiling, stepping, scenarios. What is wanted stands beside each.
+//! The `.flow` language: compiling, stepping, scenarios, with the wanted time at each.
 #![allow(clippy::unwrap_used)]
 
 use std::hint::black_box;
@@ -19,7 +19,7 @@ fn compiled(source: &str) -> Flow {
     Flow::new(code).unwrap()
 }
 
-/// A thousand lines as people write them: wanted below 20 ms.
+/// A thousand lines of typical code; wanted below 20 ms.
 fn thousand_lines() -> String {
     let mut text = String::from("let total = 0\n");
     for number in 0..142 {
@@ -42,7 +42,7 @@ fn compiling(criterion: &mut Criterion) {
     });
 }
 
-/// A task answers, the loop goes round and the next task is asked for: wanted below 10 microseconds.
+/// A task answers, the loop goes round and the next task is asked for; wanted below 10 microseconds.
 fn stepping(criterion: &mut Criterion) {
     let flow = compiled("while (true) { await Task.run(\"next\", {}) }");
     let facts = RunFacts {
@@ -76,7 +76,7 @@ fn stepping(criterion: &mut Criterion) {
     });
 }
 
-/// Small ones, side by side on every core, straight through: wanted below 3 s.
+/// A thousand small scenarios, straight through, in parallel on every core; wanted below 3 s.
 fn scenarios(criterion: &mut Criterion) {
     let small = serde_json::json!({
         "source": "let a = await Task.run(\"a\", {})\nlet [b, c] = await Promise.all([Task.run(\"b\", { a }), Timer.delay(5)])\n\

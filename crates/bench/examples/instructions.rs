@@ -1,5 +1,5 @@
-//! `instructions CASE TIMES`: does one thing so many times and nothing else, for `bench/instructions.sh` to count what the
-//! processor does. Without arguments it names the cases.
+//! `instructions CASE TIMES`: repeats one operation, so that `bench/instructions.sh` can count its
+//! instructions. Without arguments it prints the names of the cases.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a measuring program")]
 
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ use rhythm_engine::world::{
 use rhythm_flow::{Defaults, Flow, compile, examine};
 use tokio::runtime::Runtime;
 
-/// Does it so many times.
+/// Repeats an operation this many times.
 type Case = fn(u64);
 
 const CASES: &[(&str, Case)] = &[
@@ -53,7 +53,7 @@ fn main() {
     case(times.parse().expect("a number"));
 }
 
-/// W1's run between two of its tasks.
+/// State of a W1 run between two of its tasks.
 struct Between {
     flow: Flow,
     row: RunRow,
@@ -178,7 +178,7 @@ fn history(times: u64) {
     }
 }
 
-/// A worker with room for a thousand tasks, on a world that has none.
+/// A worker with 1,000 free slots, on a world without tasks.
 fn worker() -> Worker {
     let config = Config { concurrency: 1_000, ..Config::new(WorkerId::new("w1")) };
     let world = Arc::new(MemoryWorld::new(None));
@@ -198,7 +198,7 @@ impl Handler for Noop {
     }
 }
 
-/// What plans ask for when they claim the tasks they create.
+/// Takes slots for new tasks, as a commit builder does when it claims the tasks it creates.
 fn room(times: u64) {
     let worker = worker();
     let input = payload(r#"{"step":0}"#);
@@ -211,7 +211,8 @@ fn room(times: u64) {
     }
 }
 
-/// How much of which queue is wanted, the request, and the answer.
+/// A tick of an idle worker: computes the wanted tasks by queue, sends the claim request, reads the empty
+/// answer.
 fn asking(times: u64) {
     let worker = worker();
     let runtime = runtime();
@@ -224,7 +225,8 @@ fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread().build().unwrap()
 }
 
-/// A world with one run that waits to be stepped for the first time. To make it is counted too, and the same in every version.
+/// A world with one run that waits for its first step. Its creation is counted too, and costs the same in
+/// every version.
 fn world_of_one(runtime: &Runtime) -> MemoryWorld {
     let world = MemoryWorld::new(None);
     let run = NewRun {

@@ -1,4 +1,4 @@
-//! W9: W1 again and again while somebody elsewhere keeps an old snapshot open, so that nothing can be cleaned up.
+//! W9: W1 repeated while another session keeps an old snapshot open, so that no dead tuple can be removed.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::scratch_db::Ground;
 use crate::throughput::Load;
 use crate::{BenchError, database};
 
-/// The shortest time that gives a quiet figure.
+/// Shortest time for a figure without the old snapshot.
 const QUIET: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -25,7 +25,7 @@ pub async fn measure(
 ) -> Result<Measured, BenchError> {
     let worker = InProcess::start(&ground.open().await?, load.concurrency).await?;
     STEPS.register(&worker.client).await?;
-    // The first one opens connections and prepares statements.
+    // A warm-up: the first round opens connections and prepares statements.
     load.round(&worker).await?;
     progress.say("quiet, before");
     let quiet = Rounds::run(load, &worker, QUIET.max(lasting / 50), progress).await?;
@@ -55,7 +55,7 @@ pub async fn measure(
     Ok(measured)
 }
 
-/// W1 back to back, with the count of executions at many moments.
+/// Repeated rounds of W1, with the count of executions at many moments.
 struct Rounds {
     rounds: u64,
     counts: Vec<(Duration, u64)>,
@@ -90,7 +90,7 @@ impl Rounds {
         self.counts.last().map_or(Duration::ZERO, |(at, _)| *at)
     }
 
-    /// The rate from this share of the time to the end.
+    /// Returns the rate from this share of the time to the end.
     fn per_s(&self, from: f64) -> Option<f64> {
         self.per_s_between(from, 1.0)
     }
@@ -105,7 +105,7 @@ impl Rounds {
     }
 }
 
-/// A reader that has seen the database once and may look again.
+/// A reader that has read once and keeps its transaction open.
 enum OldSnapshot {
     Sqlite(rusqlite::Connection),
     Postgres(database::Connected),
@@ -127,7 +127,7 @@ impl OldSnapshot {
         }
     }
 
-    /// Fails when it was gone before: then this was no measurement.
+    /// Ends the reader. Fails when its transaction was already gone, because then nothing was measured.
     async fn close(self) -> Result<(), BenchError> {
         match self {
             Self::Sqlite(db) => db.execute_batch("COMMIT")?,

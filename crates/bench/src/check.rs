@@ -1,4 +1,4 @@
-//! What became of all that was asked for, read back after the clock has stopped.
+//! Reads back the results of all requested work after the measurement.
 
 use rhythm_core::{Status, Timestamp};
 use rhythm_engine::client::Client;
@@ -9,11 +9,11 @@ use crate::BenchError;
 use crate::flows::{Script, payload};
 
 const PAGE: usize = 1_000;
-/// A run's output takes a query of its own; of more runs than this, so many are looked at. All of them must have
-/// completed, and the scripts only complete with answers that came.
+/// Number of runs whose output is read, because that takes a query per run. All runs must have completed, and
+/// the scripts complete only with the right answers.
 const OUTPUTS: u64 = 1_000;
 
-/// How many of the runs that should have come to this output did not.
+/// Returns how many of the expected runs did not complete with this output.
 pub async fn lost_runs(
     client: &Client,
     script: &Script,
@@ -23,7 +23,7 @@ pub async fn lost_runs(
     lost_runs_since(client, script, Timestamp(0), expected, output).await
 }
 
-/// The same of runs that were not there before a moment.
+/// The same for runs created since a moment.
 pub async fn lost_runs_since(
     client: &Client,
     script: &Script,
@@ -43,7 +43,7 @@ pub async fn lost_runs_since(
         };
         let page = client.world().list_runs(query).await?;
         for run in page.rows {
-            // The newest come first: beyond these there may be a million others.
+            // The newest runs come first; a million older ones may follow.
             if seen == expected || run.created_at < since {
                 return Ok(expected - right);
             }
@@ -61,7 +61,7 @@ pub async fn lost_runs_since(
     }
 }
 
-/// How many of the standalone tasks did not complete with what they were given.
+/// Returns how many of the standalone tasks did not complete with their input as output.
 pub async fn lost_tasks(client: &Client, expected: u64) -> Result<u64, BenchError> {
     let (mut right, mut cursor) = (0, None);
     loop {
@@ -81,9 +81,10 @@ pub async fn lost_tasks(client: &Client, expected: u64) -> Result<u64, BenchErro
     }
 }
 
-/// Whether any run of the tenant has not ended.
+/// Returns whether any run of the tenant has not ended.
 pub async fn has_open_runs(client: &Client) -> Result<bool, BenchError> {
-    // The last ones mostly wait; one that was claimed while we looked waits again by the end.
+    // Most open runs wait, so waiting ones are checked first. They are checked again at the end, because a
+    // run that was claimed during the checks may wait again.
     for status in [Status::Waiting, Status::Running, Status::Pending, Status::Waiting] {
         let (tenant, status) = (client.tenant().clone(), Some(status));
         let query = RunQuery { tenant, status, limit: 1, ..RunQuery::default() };

@@ -1,4 +1,4 @@
-//! W7: the worker of W1 is killed in the middle and another one started at once.
+//! W7: the worker of W1 is killed in the middle, and another one is started at once.
 
 use std::time::Instant;
 
@@ -26,7 +26,7 @@ pub async fn measure(ground: &Ground, load: &Load) -> Result<Measured, BenchErro
         let text = "the worker had done everything before it was killed; measure more runs".to_owned();
         return Err(BenchError::NotMeasured(text));
     }
-    // What it held: nobody else is there to free it.
+    // Tasks held by the killed worker. No other worker exists that could release them.
     let queues = team.client.world().queues(team.client.tenant()).await?;
     let in_flight: u64 = queues.iter().map(|queue| queue.running).sum();
     let _second = team.spawn()?;
@@ -39,6 +39,6 @@ pub async fn measure(ground: &Ground, load: &Load) -> Result<Measured, BenchErro
         "in_flight": in_flight,
     })));
     let lost = load.lost(&team.client, 1).await?;
-    // A rate over a crash would say nothing.
+    // A rate across a crash would mean nothing.
     Ok(Measured { per_s: None, detail, ..load.measured(wall, lost, team.executions()?) })
 }

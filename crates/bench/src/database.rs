@@ -1,4 +1,4 @@
-//! Plain connections to PostgreSQL, beside those of the world that is measured.
+//! Plain connections to PostgreSQL, apart from those of the measured world.
 
 use std::ops::Deref;
 
@@ -7,7 +7,7 @@ use tokio_postgres::Client;
 
 use crate::BenchError;
 
-/// A connection that ends when dropped.
+/// A connection that is closed when dropped.
 pub struct Connected {
     client: Client,
     driver: JoinHandle<()>,
@@ -27,7 +27,7 @@ impl Drop for Connected {
     }
 }
 
-/// As the world connects: with its TLS and its passwords.
+/// Connects like the world does, with its TLS and password handling.
 pub async fn connect(url: &str) -> Result<Connected, BenchError> {
     let (client, connection) = rhythm_worlds::postgres::connect(url).await?;
     let driver = tokio::spawn(async move {
@@ -38,11 +38,11 @@ pub async fn connect(url: &str) -> Result<Connected, BenchError> {
     Ok(Connected { client, driver })
 }
 
-/// The URL of another database on the same server.
+/// Returns the URL of another database on the same server.
 pub fn database_named(url: &str, name: &str) -> String {
     let (place, query) = url.split_once('?').map_or((url, None), |(place, query)| (place, Some(query)));
     let begin = place.find("://").map_or(0, |scheme| scheme + 3);
-    // A password may hold a slash, a host may not.
+    // A password may contain a slash, a host may not.
     let host = place[begin..].rfind('@').map_or(begin, |at| begin + at + 1);
     let end = place[host..].find('/').map_or(place.len(), |slash| host + slash);
     let parameters = query.into_iter().flat_map(|query| query.split('&'));

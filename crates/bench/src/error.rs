@@ -1,4 +1,4 @@
-//! Why a measurement could not be made.
+//! Reasons why a measurement could not be made.
 
 use rhythm_engine::error::EngineError;
 use rhythm_engine::world::WorldError;
@@ -16,7 +16,7 @@ pub enum BenchError {
     Io(#[from] std::io::Error),
     #[error("{path} is not a list of peers: {reason}")]
     Peers { path: String, reason: String },
-    /// What was asked for cannot be measured; anything else would be another measurement.
+    /// The requested measurement is impossible here, and no other one would replace it.
     #[error("{0}")]
     NotMeasured(String),
     #[error("the benchmark was interrupted")]
@@ -29,7 +29,7 @@ impl From<WorldError> for BenchError {
     }
 }
 
-/// `error connecting to server` alone helps nobody.
+/// Formats an error with its causes: `error connecting to server` alone is no help.
 pub fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,4 +1,4 @@
-//! W4: one run with many tasks at once and a join, from the call that starts it until it has ended.
+//! W4: one run with many concurrent tasks and a join, from the call that starts it until it has ended.
 
 use std::sync::Arc;
 use std::time::Instant;

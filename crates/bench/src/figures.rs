@@ -1,8 +1,8 @@
-//! From samples to figures.
+//! Computes figures from samples.
 
 use std::time::Duration;
 
-/// Times of the same thing, in milliseconds.
+/// Durations of one kind, in milliseconds.
 #[derive(Clone, Debug, Default)]
 pub struct Samples(Vec<f64>);
 
@@ -27,7 +27,7 @@ impl Samples {
         self.nearest(1.0)
     }
 
-    /// The nearest rank: always a time that was measured.
+    /// Returns a percentile by nearest rank: always a time that was measured.
     fn nearest(&self, share: f64) -> Option<f64> {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
@@ -46,7 +46,7 @@ pub fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// Absent when there is nothing to compare with.
+/// Returns the ratio, or None when there is nothing to compare with.
 pub fn ratio(part: Option<f64>, whole: Option<f64>) -> Option<f64> {
     part.zip(whole).filter(|(_, whole)| *whole > 0.0).map(|(part, whole)| part / whole)
 }

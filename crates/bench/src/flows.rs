@@ -1,4 +1,4 @@
-//! The workflows that are measured: real scripts and graphs, compiled and stepped like anybody's.
+//! The measured workflows: real scripts and graphs, compiled and stepped like any other.
 
 use std::borrow::Cow;
 
@@ -19,10 +19,11 @@ pub const FINISHED: Script = Script::flow("bench-finished", include_str!("flows/
 pub const SLEEPING: Script = Script::flow("bench-sleeping", include_str!("flows/sleeping.flow"));
 pub const DUE: Script = Script::flow("bench-due", include_str!("flows/due.flow"));
 
-/// The most runs or tasks one call asks for while it is measured, and the most calls under way at once.
+/// Batch size of calls that start runs or enqueue tasks while measuring, and largest number of concurrent
+/// calls.
 pub const CALL: u32 = 100;
 const CALLS: usize = 10;
-/// The same where nothing is measured yet.
+/// Batch size of calls outside of a measurement.
 const FILL_CALL: u32 = 1_000;
 
 pub struct Script {
@@ -49,12 +50,12 @@ impl Script {
         Ok(StartRun { workflow: self.name.to_owned(), input: payload(input)?, ..StartRun::default() })
     }
 
-    /// Starts so many runs with the same input, in calls of [`CALL`].
+    /// Starts `count` runs with the same input, in calls of [`CALL`].
     pub async fn start_many(&self, client: &Client, count: u32, input: &Value) -> Result<(), BenchError> {
         self.start_in_calls(client, (count, CALL), input, &Progress::silent()).await
     }
 
-    /// Starts so many runs and waits until each has been stepped once. The worker must have nothing else to do.
+    /// Starts `count` runs and waits until each has been stepped once. The worker must have no other work.
     pub async fn fill(
         &self,
         worker: &InProcess,
@@ -99,7 +100,7 @@ impl Script {
     }
 }
 
-/// `count` things in calls of at most `most`, several at once, as from as many clients.
+/// Splits `count` items into calls of at most `most`, several of them concurrent, as if from several clients.
 pub fn in_calls<T, F>(
     (count, most): (u32, u32),
     call: impl FnMut(usize) -> F,

@@ -1,5 +1,5 @@
-//! W12: graphs beside flows that do the same work. A chain of nodes stands beside W1, one node that fans out to many
-//! beside W4; both are measured in turn by one worker, so that a slow moment of the machine slows both.
+//! W12: graphs compared with flows that do the same work: a chain of nodes with W1, and a fan-out node with
+//! W4. One worker measures both in turn, so that a slow moment of the machine affects both.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,16 +16,16 @@ use crate::in_process::InProcess;
 use crate::report::{Measured, object};
 use crate::throughput::Load;
 
-/// A run with one fan is short: a round of it has so many, one after the other.
+/// Number of runs of a fan in one round, one after the other, because such a run is short.
 const RUNS_OF_A_FAN: u32 = 10;
 
-/// How much of each.
+/// Sizes of the two comparisons.
 #[derive(Clone, Copy, Debug)]
 pub struct Shapes {
     pub chain: Load,
-    /// Nodes beside each other.
+    /// Number of parallel nodes.
     pub fan: u32,
-    /// How often each is measured.
+    /// Number of times each is measured.
     pub rounds: u32,
 }
 
@@ -36,7 +36,7 @@ pub async fn measure(world: &Arc<dyn World>, shapes: &Shapes) -> Result<Vec<Meas
     Ok(all)
 }
 
-/// Runs of a chain beside runs of W1 with as many steps.
+/// Compares runs of a chain with runs of W1 that have as many steps.
 async fn chain(worker: &InProcess, shapes: &Shapes) -> Result<Measured, BenchError> {
     let load = &shapes.chain;
     let graph = Script::graph("bench-chain", &chain_of(load.steps));
@@ -49,7 +49,7 @@ async fn chain(worker: &InProcess, shapes: &Shapes) -> Result<Measured, BenchErr
     Ok(times.measured((tasks, tasks), lost, detail))
 }
 
-/// One run at a time of a fan beside one of W4 with as many tasks.
+/// Compares single runs of a fan with single runs of W4 that have as many tasks.
 async fn fan(worker: &InProcess, shapes: &Shapes) -> Result<Measured, BenchError> {
     let graph = Script::graph("bench-fan", &fan_of(shapes.fan));
     let (given, tasks) = (json!({ "step": 0 }), json!({ "tasks": shapes.fan }));
@@ -62,13 +62,13 @@ async fn fan(worker: &InProcess, shapes: &Shapes) -> Result<Measured, BenchError
     Ok(times.measured(tasks, lost, json!({ "shape": "fan", "nodes": shapes.fan + 2 })))
 }
 
-/// Nodes one after the other.
+/// Builds a graph of nodes in a row.
 fn chain_of(nodes: u32) -> Value {
     let edges: Vec<Value> = (1..nodes).map(|node| edge(&named(node - 1), &named(node))).collect();
     json!({ "nodes": numbered(nodes), "edges": edges })
 }
 
-/// One node, many after it, and one after all of those.
+/// Builds a graph with one node, many successors, and one node after all of those.
 fn fan_of(many: u32) -> Value {
     let mut nodes = numbered(many);
     nodes.extend([node("first"), node("last")]);
@@ -93,14 +93,14 @@ fn edge(from: &str, to: &str) -> Value {
     json!({ "from": from, "to": to })
 }
 
-/// Two workflows that do the same, each with its input.
+/// A flow and a graph that do the same, each with its input.
 struct Pair<'a> {
     flow: (&'a Script, &'a Value),
     graph: (&'a Script, &'a Value),
 }
 
 impl Pair<'_> {
-    /// Both in turn; the first round of each only warms up.
+    /// Runs both in turn. The first round of each is a warm-up.
     async fn in_turn(&self, worker: &InProcess, runs: u32, rounds: u32) -> Result<Times, BenchError> {
         let mut times = Times::default();
         self.flow.0.register(&worker.client).await?;
@@ -119,7 +119,7 @@ impl Pair<'_> {
         Ok(times)
     }
 
-    /// How many of each there are in the end.
+    /// Returns the total number of runs of each, including the warm-up.
     fn runs(&self, runs: u32, rounds: u32) -> u64 {
         u64::from(runs) * (u64::from(rounds) + 1)
     }
@@ -132,7 +132,7 @@ struct Times {
 }
 
 impl Times {
-    /// By the middle rounds, with so many tasks in a flow's and in a graph's.
+    /// Computes the rates from the median rounds and the number of tasks in a flow's and in a graph's round.
     fn measured(&self, (of_flow, of_graph): (u64, u64), lost: u64, detail: Value) -> Measured {
         let rate = |millis: Option<f64>, tasks: u64| millis.map(|millis| tasks as f64 / (millis / 1e3));
         let (flow, graph) = (rate(self.flow.p50(), of_flow), rate(self.graph.p50(), of_graph));

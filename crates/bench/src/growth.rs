@@ -1,5 +1,5 @@
-//! W8: whether finished and sleeping runs slow anything down: W1 and the calls a worker makes all the time, on an empty
-//! database and on full ones.
+//! W8: do finished and sleeping runs slow anything down? Measures W1 and a worker's frequent calls on an
+//! empty database and on filled ones.
 
 use std::cmp::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,22 +20,23 @@ use crate::throughput::{self, Load};
 use crate::{BenchError, handler, scratch_db};
 
 const SAMPLES: usize = 200;
-/// Each state is measured so often, in turn with an empty database: machines are not equally fast for minutes. The middle one counts.
+/// Number of times each state is measured, in turn with an empty database, because the speed of machines
+/// changes within minutes. The median counts.
 const ROUNDS: usize = 7;
 const FILL_CONCURRENCY: u32 = 100;
-/// The worker that calls are made for.
+/// Name of the worker that makes the calls.
 const PROBE: &str = "probe";
 
-/// What the database holds.
+/// Contents of the database.
 #[derive(Clone, Debug)]
 pub struct Growth {
-    /// One state each.
+    /// Number of finished runs in each state.
     pub finished: Vec<u32>,
-    /// In every state that has finished runs.
+    /// Number of sleeping runs in every state that has finished runs.
     pub sleeping: u32,
 }
 
-/// One measurement for each state, with its ratio to an empty database measured at the same time.
+/// Measures each state, with its ratio to an empty database measured at the same time.
 pub async fn measure(
     ground: &Ground,
     load: &Load,
@@ -61,7 +62,7 @@ pub async fn measure(
         ground.rest().await?;
         let empty = ground.open_another().await?;
         let (mut measured, beside) = in_turn((world, tenant), empty.as_ref(), load).await?;
-        // Where no other database may be made, the first state has to do.
+        // If no other database can be created, compare with the first state.
         let beside = beside.or_else(|| all.first().and_then(|first| first.per_s)).or(measured.per_s);
         measured.detail.extend(object(json!({
             "finished": finished,
@@ -75,7 +76,7 @@ pub async fn measure(
     Ok(all)
 }
 
-/// The middle round on this database, and how many steps a second the middle one on the empty database did.
+/// Returns the median round on this database, and the steps per second of the median round on the empty one.
 async fn in_turn(
     (world, tenant): (&Arc<dyn World>, &TenantId),
     empty: Option<&Arc<dyn World>>,
@@ -97,7 +98,7 @@ fn middle(mut rounds: Vec<Measured>) -> Measured {
     rounds.swap_remove(rounds.len() / 2)
 }
 
-/// Runs that end at once, or sleep for a long time, done by an engine like any others.
+/// Adds runs that end at once or sleep for a long time, processed by an ordinary engine.
 async fn fill(
     world: &Arc<dyn World>,
     tenant: &TenantId,
@@ -116,7 +117,7 @@ async fn fill(
     Ok(())
 }
 
-/// The median times of what a worker asks again and again, and how many times that is of what it is in an empty database.
+/// Returns the median times of a worker's frequent calls, and their ratios to an empty database.
 async fn calls(
     (world, tenant): (&Arc<dyn World>, &TenantId),
     empty: Option<&Arc<dyn World>>,
@@ -149,13 +150,13 @@ async fn calls(
 
 #[derive(Clone, Copy)]
 enum Call {
-    /// Finds nothing.
+    /// Claims runs when none is ready.
     ClaimRuns,
     ClaimTask,
     Sweep,
 }
 
-/// Makes the calls of a worker in one database, in which so many tasks are ready as will be claimed.
+/// Makes a worker's calls in one database that holds exactly as many ready tasks as will be claimed.
 struct Caller {
     client: Client,
     claimed: Mutex<Vec<ClaimedTask>>,
@@ -185,7 +186,7 @@ impl Caller {
         Ok(began.elapsed())
     }
 
-    /// Otherwise the worker of the next state would be given the tasks, in the middle of its load.
+    /// Finishes the claimed tasks. Otherwise the worker of the next state would get them during its load.
     async fn finish(self) -> Result<(), BenchError> {
         finish(&self.client, self.claimed.into_inner().unwrap_or_else(PoisonError::into_inner)).await
     }

@@ -1,5 +1,5 @@
-//! The task of all workloads: it does nothing and gives back what it got. Nodes of graphs are given their config beside
-//! it, and give back only the rest.
+//! The task of all workloads: it does nothing and returns its input. Nodes of graphs get their config beside
+//! the input and return only the input.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -22,12 +22,12 @@ pub const PASS: &str = "pass";
 #[derive(Clone, Default)]
 pub struct Noop {
     pub executions: Arc<AtomicU64>,
-    /// Gets the moment of every entry.
+    /// Gets the time of every execution.
     pub entries: Option<UnboundedSender<Instant>>,
     pub tally: Option<Arc<Tally>>,
 }
 
-/// The same for the nodes of graphs.
+/// The same handler for nodes of graphs.
 pub struct Pass(pub Noop);
 
 #[async_trait]
@@ -59,7 +59,8 @@ impl Handler for Pass {
     }
 }
 
-/// Counts the executions of several processes: a byte each, which the system keeps when the process is killed.
+/// Counts the executions of several processes in a file, one byte each. The bytes survive a kill of the
+/// process.
 pub struct Tally(File);
 
 impl Tally {

@@ -1,4 +1,4 @@
-//! W6: what a worker process costs while there is nothing to do.
+//! W6: cost of an idle worker process.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::report::{Measured, object};
 use crate::scratch_db::{Ground, fresh_tenant};
 use crate::wait::{Look, until};
 
-/// Watches a worker such as an operator would start. `settle` is what it gets before: the server's counters lag by up to
-/// ten seconds, and what the start did must be in them already.
+/// Watches a worker started like an operator would. `settle` is the pause before: the server's counters lag
+/// by up to ten seconds, and must include the worker's start.
 pub async fn measure(ground: &Ground, watch: Duration, settle: Duration) -> Result<Measured, BenchError> {
-    // The schema is not the worker's to make.
+    // Creates the schema, so that the worker does not.
     drop(ground.open().await?);
     let fresh = fresh_tenant();
     let worker = OwnProcess::rhythm(ground.url(), &["worker", "--tenant", &fresh.0])?;
@@ -26,7 +26,7 @@ pub async fn measure(ground: &Ground, watch: Duration, settle: Duration) -> Resu
     let seconds = watch.as_secs_f64();
     let cpu = worker.cpu_seconds()? - cpu;
     let rss_mb = worker.rss_mb()?;
-    // Our own first look at the counter is a transaction too.
+    // The first read of the counter is a transaction too.
     let after = self::transactions(ground).await?;
     let queries = after.zip(transactions).map(|(after, before)| (after - before - 1).max(0) as f64);
     Ok(Measured {
@@ -37,7 +37,7 @@ pub async fn measure(ground: &Ground, watch: Duration, settle: Duration) -> Resu
     })
 }
 
-/// Nobody else may be there afterwards.
+/// Waits until the worker is known. The connection used for that must be closed afterwards.
 async fn comes_up(ground: &Ground, tenant: &TenantId) -> Result<(), BenchError> {
     let world = ground.open().await?;
     let mut known = false;
@@ -52,7 +52,7 @@ async fn comes_up(ground: &Ground, tenant: &TenantId) -> Result<(), BenchError> 
     }
 }
 
-/// Transactions the server counted; SQLite counts none.
+/// Returns the number of transactions the server counted; None for SQLite.
 async fn transactions(ground: &Ground) -> Result<Option<i64>, BenchError> {
     if ground.folder().is_some() {
         return Ok(None);

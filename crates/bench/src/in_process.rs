@@ -22,7 +22,7 @@ use crate::handler::{self, Noop, Pass};
 use crate::wait::{Look, until};
 use crate::{BenchError, scratch_db};
 
-/// How long running attempts may take to finish when a worker stops.
+/// Time running attempts may take to finish when a worker stops.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
 pub struct InProcess {
@@ -33,21 +33,21 @@ pub struct InProcess {
     driver: Option<JoinHandle<()>>,
 }
 
-/// The moments at which handlers were entered.
+/// Times at which handlers were entered.
 pub type Entries = UnboundedReceiver<Instant>;
 
 impl InProcess {
-    /// On a tenant of its own.
+    /// Starts a worker on a new tenant.
     pub async fn start(world: &Arc<dyn World>, concurrency: u32) -> Result<Self, BenchError> {
         Self::of(world, scratch_db::fresh_tenant(), concurrency).await
     }
 
-    /// On a tenant that may have been there before.
+    /// Starts a worker on a tenant that may have been used before.
     pub async fn of(world: &Arc<dyn World>, tenant: TenantId, concurrency: u32) -> Result<Self, BenchError> {
         Self::with(world, tenant, concurrency, Noop::default()).await
     }
 
-    /// Also tells when each handler was entered.
+    /// Starts a worker and returns also the times at which handlers were entered.
     pub async fn watched(world: &Arc<dyn World>, concurrency: u32) -> Result<(Self, Entries), BenchError> {
         let (entries, entered) = unbounded_channel();
         let noop = Noop { entries: Some(entries), ..Noop::default() };
@@ -62,7 +62,7 @@ impl InProcess {
     ) -> Result<Self, BenchError> {
         let executions = noop.executions.clone();
         let (process, driver) = assemble(world.clone(), tenant.clone(), concurrency, noop);
-        // What is measured is a worker that is there, not its coming up.
+        // The measurement must not include the start of the worker.
         driver.announce().await?;
         let (nearby, stopper) = (Arc::<LocalWorker>::default(), driver.stopper());
         nearby.move_in(&driver);
@@ -75,7 +75,7 @@ impl InProcess {
         Ok(Self { client, executions, process, stopper, driver: Some(driver) })
     }
 
-    /// How often a handler was entered.
+    /// Returns the number of handler executions.
     pub fn executions(&self) -> u64 {
         self.executions.load(Ordering::Relaxed)
     }
@@ -84,7 +84,7 @@ impl InProcess {
         self.process.meter.written()
     }
 
-    /// Waits until `enough`; a worker that has got stuck is not waited for.
+    /// Waits until `enough`, but not for a worker that is stuck.
     pub async fn until(&self, mut enough: impl FnMut(&Written) -> bool) -> Result<(), BenchError> {
         until(async || {
             let written = self.written();
@@ -115,7 +115,7 @@ pub fn client(world: Arc<dyn World>, tenant: TenantId) -> Client {
     Client::new(world, tenant, Actor("user:bench".into()))
 }
 
-/// A whole worker with the handlers that do nothing.
+/// Assembles a complete worker with the handlers that do nothing.
 pub fn assemble(
     world: Arc<dyn World>,
     tenant: TenantId,

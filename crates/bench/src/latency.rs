@@ -15,7 +15,7 @@ use crate::in_process::{InProcess, client};
 use crate::report::{Measured, object};
 use crate::single_run::{entered, start_latency};
 
-/// Long enough for a worker to have nothing to do again.
+/// Long enough for a worker to become idle.
 const PAUSE: Duration = Duration::from_millis(10);
 const CONCURRENCY: u32 = 100;
 
@@ -27,7 +27,8 @@ pub async fn hops(world: &Arc<dyn World>, runs: u32, steps: u32) -> Result<Measu
     let began = Instant::now();
     for run in 1..=runs {
         worker.client.start_run(start.clone()).await?;
-        // Looked at afterwards: a thread that wakes up at every hop takes a core from what it measures.
+        // The times are read after the run: a thread that wakes up at every hop would take a core from the
+        // measured work.
         worker.until_ended(run.into()).await?;
         let mut last = entered(&mut entries).await?;
         for _ in 1..steps {
@@ -51,7 +52,8 @@ pub async fn hops(world: &Arc<dyn World>, runs: u32, steps: u32) -> Result<Measu
     Ok(measured)
 }
 
-/// By a client that has the worker beside it, then by one that knows of no worker: its runs go through the queue.
+/// Measures starts by a client beside a worker in the same process, then by one without: its runs go through
+/// the queue.
 pub async fn starts(world: &Arc<dyn World>, samples: u32) -> Result<Measured, BenchError> {
     let (worker, mut entries) = InProcess::watched(world, CONCURRENCY).await?;
     STEPS.register(&worker.client).await?;

@@ -1,5 +1,6 @@
-//! The workloads behind `rhythm bench`. Each measurement stands beside the raw limit of its database, taken in the same
-//! run: a figure means something only beside it. `docs/guide/benchmarks.md` says what each workload measures.
+//! The workloads behind `rhythm bench`. Each measurement comes with the raw limit of its database, taken in
+//! the same run, because a figure has a meaning only in comparison. `docs/guide/benchmarks.md` describes each
+//! workload.
 
 mod bloat;
 mod check;

@@ -1,4 +1,4 @@
-//! What it is measured with, in a few words.
+//! Describes the measuring machine in a few words.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -7,7 +7,7 @@ use rhythm_core::Timestamp;
 
 use crate::processes::proc_mb;
 
-/// The time, the cores and the memory; what the system does not tell is left out.
+/// Returns the time, the cores and the memory, as far as the system tells.
 pub fn described() -> String {
     let cores = std::thread::available_parallelism().ok().map(|count| format!("{count} cores"));
     let memory = proc_mb(Path::new("/proc/meminfo"), "MemTotal:");
@@ -16,7 +16,7 @@ pub fn described() -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// In UTC, to the minute.
+/// Returns the time in UTC, to the minute.
 fn now() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let text = Timestamp(i64::try_from(since.as_millis()).unwrap_or_default()).to_string();

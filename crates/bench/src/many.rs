@@ -14,14 +14,14 @@ use crate::report::Measured;
 use crate::scratch_db::Ground;
 use crate::throughput::Load;
 
-/// Every number of processes is measured so often, one after the other and all again: machines are not equally fast for minutes. The
-/// middle one of all rounds counts.
+/// Number of passes over all process counts, and rounds in each pass. The passes are repeated because the
+/// speed of machines changes within minutes. The median of all rounds counts.
 const PASSES: usize = 3;
 const ROUNDS: usize = 3;
-/// Before them comes one that does not count: it opens connections and prepares statements, as the first runs of W1 do.
+/// Warm-up rounds before them: they open connections and prepare statements, like the first runs of W1.
 const FIRST: usize = 1;
 
-/// One measurement for each number of processes, with its ratio to the first.
+/// Measures each number of processes, with its ratio to the first.
 pub async fn measure(
     ground: &Ground,
     load: &Load,
@@ -49,7 +49,7 @@ pub async fn measure(
     Ok(all)
 }
 
-/// What so many processes came to in all passes.
+/// Results of one number of processes over all passes.
 #[derive(Default)]
 struct Tally {
     walls: Vec<Duration>,

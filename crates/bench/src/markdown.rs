@@ -1,4 +1,5 @@
-//! One table of ours and others: in-process handlers are called so, because peers in other languages have none.
+//! One table of our results and those of peers. In-process handlers are marked, because peers in other
+//! languages have none.
 
 use std::path::Path;
 
@@ -11,7 +12,7 @@ use crate::report::Report;
 const IN_PROCESS: &str = "Rhythm, in-process Rust handlers";
 const OWN_PROCESSES: &str = "Rhythm, worker processes";
 
-/// What somebody measured of another engine: a report, and whose it is.
+/// A measurement of another engine: a report and the engine's name.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Peer {
     pub engine: String,
@@ -27,14 +28,14 @@ pub fn read_peers(path: &Path) -> Result<Vec<Peer>, BenchError> {
     serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))
 }
 
-/// A line that says what was measured on, and a table with a row for each report, below those of a workload what peers
-/// do of the same.
+/// Formats a line about the machine, and a table with a row for each report. Below our rows of a workload
+/// come those of the peers.
 pub fn table(reports: &[Report], peers: &[Peer]) -> String {
     let mut rows = Vec::new();
     let mut names: Vec<&str> = reports.iter().map(|report| report.workload.as_str()).collect();
     names.dedup();
     for (place, name) in names.iter().enumerate() {
-        // On two worlds a workload comes twice; what is like it stands together.
+        // With two worlds a workload occurs twice; its rows are grouped.
         if names[..place].contains(name) {
             continue;
         }

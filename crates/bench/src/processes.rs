@@ -1,4 +1,4 @@
-//! Workers in processes of their own, and what the system says of a process.
+//! Workers in processes of their own, and figures the system has of a process.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -18,19 +18,19 @@ use crate::in_process::{PATIENCE, assemble, client};
 use crate::scratch_db::{Ground, fresh_tenant};
 use crate::wait::{Look, until};
 
-/// System time is told in ticks of a hundredth of a second.
+/// The system counts CPU time in ticks of a hundredth of a second.
 const TICKS_PER_S: f64 = 100.0;
 
-/// A process that does not outlive the measurement, however that ends.
+/// A process that ends with the measurement, even when that is killed.
 pub struct OwnProcess(Child);
 
 impl OwnProcess {
-    /// `rhythm ARGUMENTS`, the same build.
+    /// Starts `rhythm ARGUMENTS` from the same build.
     pub fn rhythm(world: &str, arguments: &[&str]) -> Result<Self, BenchError> {
         let mut command = Command::new(std::env::current_exe()?);
-        // Arguments can be read by everybody on the machine, a password in a URL must not be.
+        // Every user of the machine can read arguments, so a URL with a password goes into the environment.
         command.args(arguments).env("RHYTHM_WORLD", world);
-        // A pipe that nobody writes to: its other end closes with us, whatever becomes of us.
+        // Nothing is written to this pipe. Its other end closes when this process ends, however it ends.
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         Ok(Self(command.spawn()?))
     }
@@ -39,7 +39,7 @@ impl OwnProcess {
         self.0.id()
     }
 
-    /// SIGKILL.
+    /// Kills the process with SIGKILL.
     pub fn kill(&mut self) -> Result<(), BenchError> {
         self.0.kill()?;
         self.0.wait()?;
@@ -52,7 +52,7 @@ impl OwnProcess {
 
     pub fn cpu_seconds(&self) -> Result<f64, BenchError> {
         let stat = std::fs::read_to_string(self.proc_file("stat"))?;
-        // Fields 14 and 15, user and system time, counted after the command's closing bracket.
+        // Fields 14 and 15 are user and system time; they are counted from the bracket after the command.
         let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
         let ticks = |place: usize| fields.get(place).and_then(|text| text.parse::<f64>().ok());
         let (user, system) = ticks(11).zip(ticks(12)).ok_or_else(|| self.ended())?;
@@ -74,12 +74,12 @@ impl Drop for OwnProcess {
     }
 }
 
-/// What this process itself holds; not every system tells.
+/// Returns the memory of this process, where the system tells.
 pub fn own_rss_mb() -> Option<f64> {
     proc_mb(Path::new("/proc/self/status"), "VmRSS:")
 }
 
-/// The line of a file of the system that begins so, which tells kilobytes.
+/// Reads a line of a system file by its prefix and converts its kilobytes to megabytes.
 pub fn proc_mb(file: &Path, name: &str) -> Option<f64> {
     let text = std::fs::read_to_string(file).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
@@ -87,16 +87,16 @@ pub fn proc_mb(file: &Path, name: &str) -> Option<f64> {
     Some(kilobytes / 1024.0)
 }
 
-/// What a worker in a process of its own is told, beside the world.
+/// Arguments of a worker in a process of its own, besides the world.
 #[derive(Clone, Debug)]
 pub struct WorkerOrders {
     pub tenant: TenantId,
-    /// Gets a byte for every execution.
+    /// File that gets a byte for every execution.
     pub tally: PathBuf,
     pub concurrency: u32,
 }
 
-/// Workers in processes of their own, all for one tenant, and a client of it.
+/// Workers in processes of their own, all for one tenant, and a client of that tenant.
 pub struct Team {
     pub client: Client,
     url: String,
@@ -121,7 +121,7 @@ impl Team {
         Ok(Tally::count(&self.orders.tally)?)
     }
 
-    /// Starts one: the other side is [`serve`].
+    /// Starts a worker process, which runs [`serve`].
     pub fn spawn(&self) -> Result<OwnProcess, BenchError> {
         let WorkerOrders { tenant, tally, concurrency } = &self.orders;
         let (tally, concurrency) = (tally.display().to_string(), concurrency.to_string());
@@ -129,7 +129,7 @@ impl Team {
         OwnProcess::rhythm(&self.url, &[&["bench", "worker"], &told[..]].concat())
     }
 
-    /// Starts so many and waits until the world knows them all.
+    /// Starts `count` workers and waits until the world knows all of them.
     pub async fn spawn_all(&self, count: u32) -> Result<Vec<OwnProcess>, BenchError> {
         let processes = (0..count).map(|_| self.spawn()).collect::<Result<Vec<_>, _>>()?;
         let mut known = 0;
@@ -144,7 +144,7 @@ impl Team {
         }
     }
 
-    /// Waits until a handler was entered so often.
+    /// Waits until there were this many handler executions.
     pub async fn until_executed(&self, executions: u64) -> Result<(), BenchError> {
         until(async || {
             let moved = self.executions()?;
@@ -153,7 +153,7 @@ impl Team {
         .await
     }
 
-    /// Waits until every run has ended, of which at least so many executions are part.
+    /// Waits until there were at least this many executions and every run has ended.
     pub async fn until_ended(&self, executions: u64) -> Result<(), BenchError> {
         self.until_executed(executions).await?;
         until(async || {
@@ -164,7 +164,7 @@ impl Team {
     }
 }
 
-/// What such a worker does until whoever started it is gone.
+/// Runs such a worker until its parent process is gone.
 pub async fn serve(url: &str, orders: WorkerOrders) -> Result<(), BenchError> {
     let world = rhythm_worlds::open(url, OpenOptions::default()).await?;
     let noop = Noop { tally: Some(Arc::new(Tally::open(&orders.tally)?)), ..Noop::default() };
@@ -174,7 +174,7 @@ pub async fn serve(url: &str, orders: WorkerOrders) -> Result<(), BenchError> {
 }
 
 fn stop_with_parent(stopper: Stopper) {
-    // A thread, because reading cannot be interrupted; it ends with the process.
+    // A thread, because the read cannot be interrupted; it ends with the process.
     std::thread::spawn(move || {
         let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
         stopper.stop();

@@ -1,14 +1,14 @@
-//! What somebody who waits is told.
+//! Progress messages for the user.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The shortest time between two counts.
+/// Shortest time between two counts.
 const EVERY: Duration = Duration::from_secs(2);
 
 pub struct Progress {
     say: Box<dyn Fn(&str) + Send + Sync>,
-    /// What every line begins with.
+    /// Prefix of every line.
     about: String,
     counted: Mutex<Instant>,
 }
@@ -26,7 +26,7 @@ impl Progress {
         (self.say)(&format!("{}: {what}", self.about));
     }
 
-    /// A moving count, often enough to show that it moves.
+    /// Prints a count, often enough to show that it moves.
     pub fn count(&self, what: &str, done: u64, of: u64) {
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         if counted.elapsed() >= EVERY {

@@ -1,6 +1,6 @@
-//! The raw limit of a database: how many step-sized writes it takes a second, one a commit and a hundred a commit,
-//! measured in the same run as the workload. A step is fixed: one event row in, one run row changed, one queue row in
-//! and one out, prepared, on one connection, with payloads as in W1.
+//! The raw limit of a database: step-sized writes per second, with one per commit and with a hundred per
+//! commit, measured in the same run as the workload. A step is fixed: insert one event row, update one run
+//! row, insert and delete one queue row. Statements are prepared, on one connection, with payloads like W1's.
 
 mod postgres;
 mod sqlite;
@@ -14,16 +14,17 @@ use crate::figures::Samples;
 use crate::scratch_db::Ground;
 
 const BATCH: usize = 100;
-/// What a snapshot, a history row's data and a task's input have in W1, in bytes; a test compares.
+/// Sizes in bytes of a snapshot, of a history row's data, and a task's input in W1;
+/// `a_raw_step_writes_what_a_step_of_w1_writes` compares them.
 const SNAPSHOT_BYTES: usize = 147;
 const EVENT_BYTES: usize = 52;
 const INPUT: &str = r#"{"step":5}"#;
 
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct RawLimit {
-    /// Steps a second, one per commit, one connection.
+    /// Steps per second with one step per commit, on one connection.
     pub single_per_s: f64,
-    /// Steps a second, a hundred per commit, one connection.
+    /// Steps per second with a hundred steps per commit, on one connection.
     pub batched_per_s: f64,
     /// Median time of a commit of one step.
     pub commit_ms: f64,
@@ -36,7 +37,7 @@ pub async fn limit_of(ground: &Ground, each: Duration) -> Result<RawLimit, Bench
     }
 }
 
-/// What a step writes.
+/// Contents a step writes.
 struct Payloads {
     snapshot: Vec<u8>,
     data: String,
@@ -48,7 +49,7 @@ impl Payloads {
     }
 }
 
-/// A run that moves.
+/// A run in the raw tables.
 struct Run {
     id: String,
     revision: i64,
@@ -108,7 +109,7 @@ mod tests {
     use crate::flows::STEPS;
     use crate::in_process::InProcess;
 
-    /// Within a fifth.
+    /// Returns whether the sizes differ by at most 20 %.
     fn near(fixed: usize, real: f64) -> bool {
         (fixed as f64 / real - 1.0).abs() <= 0.2
     }
@@ -123,7 +124,7 @@ mod tests {
         STEPS.register(&worker.client).await.unwrap();
         let run = worker.client.start_run(STEPS.start(&json!({ "steps": 10 })).unwrap()).await.unwrap();
         worker.until_ended(1).await.unwrap();
-        // The last one, with nothing to wait for, is not that of a step.
+        // The last snapshot, without anything to wait for, is not typical of a step.
         let last = worker.client.picture(&run).await.unwrap().row.state.snapshot;
         let last = last.map_or(0, |snapshot| snapshot.bytes.len());
         let written = worker.written();

@@ -1,4 +1,4 @@
-//! What a benchmark tells. Programs get one object for each measurement, always with the same keys.
+//! The result of a benchmark. Its JSON form is one object per measurement, always with the same keys.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -19,14 +19,14 @@ pub struct Report {
     pub raw_single_per_s: Option<f64>,
     pub raw_batched_per_s: Option<f64>,
     pub raw_commit_ms: Option<f64>,
-    /// The rate as a share of the raw limit in batches.
+    /// Rate as a share of the raw limit in batches.
     pub ratio_batched: Option<f64>,
     /// The database and its settings, for the head of a table.
     #[serde(skip)]
     pub database: String,
 }
 
-/// What a workload came to.
+/// Figures of a workload.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Measured {
     pub per_s: Option<f64>,
@@ -35,7 +35,7 @@ pub struct Measured {
     pub wall_s: Option<f64>,
     /// Runs or tasks that did not complete with the right output.
     pub lost: Option<u64>,
-    /// Executions of handlers beyond those that were needed.
+    /// Handler executions beyond the needed number.
     pub repeated: Option<u64>,
     pub rss_mb: Option<f64>,
     pub queries_per_s: Option<f64>,
@@ -58,7 +58,7 @@ impl Report {
         }
     }
 
-    /// What the columns of a table are called, in the order of [`cells`](Self::cells).
+    /// Column titles of a table, in the order of [`cells`](Self::cells).
     pub const COLUMNS: [&'static str; 12] = [
         "per second",
         "p50 ms",
@@ -74,7 +74,7 @@ impl Report {
         "details",
     ];
 
-    /// Rounded for people; empty where a key does not apply.
+    /// Returns the rounded figures as text; empty where a key does not apply.
     pub fn cells(&self) -> [String; 12] {
         let measured = &self.measured;
         let whole = |figure: Option<f64>| figure.map_or(String::new(), |figure| format!("{figure:.0}"));
@@ -98,14 +98,14 @@ impl Report {
 }
 
 impl Measured {
-    /// Notes the rate as a share of that of the first state, which is this one when there is no other.
+    /// Records the ratio of this rate to the first state's rate, or to itself when this is the first state.
     pub fn note_ratio(&mut self, first: Option<&Measured>) {
         let whole = first.map_or(self.per_s, |first| first.per_s);
         self.detail.insert("ratio_to_first".into(), json!(ratio(self.per_s, whole)));
     }
 }
 
-/// Three digits that count.
+/// Formats a figure with three significant digits.
 fn short(figure: Option<f64>) -> String {
     let Some(figure) = figure else { return String::new() };
     let places = match figure.abs() {
@@ -129,7 +129,7 @@ fn detail(detail: &Map<String, Value>) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// The object a `json!({..})` literal is.
+/// Returns the object of a `json!({..})` literal.
 pub fn object(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(map) => map,

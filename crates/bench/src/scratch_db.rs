@@ -1,4 +1,4 @@
-//! Where it is measured: a database of its own on the server or the disk that was named, gone afterwards.
+//! The database to measure in: a new one on the named server or disk, removed afterwards.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,13 +15,13 @@ use crate::BenchError;
 use crate::database::{self, database_named};
 use crate::server::Server;
 
-/// Names of databases and folders begin so.
+/// Prefix of the names of databases and folders.
 const PREFIX: &str = "rhythm_bench_";
 
 pub struct Ground {
     url: String,
     place: Place,
-    /// Absent for SQLite.
+    /// None for SQLite.
     server: Option<Server>,
     others: Mutex<Vec<Ground>>,
 }
@@ -29,21 +29,21 @@ pub struct Ground {
 enum Place {
     Folder {
         folder: TempDir,
-        /// The folder around it was made for it.
+        /// Parent folder, if it had to be created.
         parent: Option<PathBuf>,
     },
-    /// A database made for this.
+    /// A database created for the measurement.
     Database { server: String, name: String },
-    /// The database that was named: its owner lets us make no other.
+    /// The named database, because its owner may not create another one.
     Shared,
 }
 
-/// A tenant nobody has used, of about the length people give theirs.
+/// Returns an unused tenant id, about as long as typical ones.
 pub fn fresh_tenant() -> TenantId {
     TenantId::new(fresh_name())
 }
 
-/// The end of an id is random.
+/// Only the end of an id is random, so that part is used.
 pub fn fresh_name() -> String {
     let id = fresh_id();
     format!("bench-{}", &id[id.len() - 8..])
@@ -54,7 +54,7 @@ fn database_name() -> String {
 }
 
 impl Ground {
-    /// A place like the one a world URL names.
+    /// Opens a ground of the same kind as a world URL.
     pub async fn like(url: &str) -> Result<Self, BenchError> {
         rhythm_worlds::check_url(url)?;
         match url.strip_prefix("sqlite:") {
@@ -66,7 +66,7 @@ impl Ground {
         }
     }
 
-    /// A folder beside the file: the same disk, and never one that only pretends to sync.
+    /// Creates a folder beside the file: on the same disk, and never on one that only pretends to sync.
     fn beside(file: &Path) -> Result<Self, BenchError> {
         let parent = match file.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -97,7 +97,8 @@ impl Ground {
         Ok(Self { url, place, server: Some(settings), others: Mutex::default() })
     }
 
-    /// An empty database on the same server or disk, which goes with this one, where one can be made.
+    /// Creates an empty database on the same server or disk, which is removed with this one. Returns None
+    /// where none can be created.
     pub async fn open_another(&self) -> Result<Option<Arc<dyn World>>, BenchError> {
         let keep = |other: Ground| {
             let url = other.url.clone();
@@ -110,7 +111,7 @@ impl Ground {
                 let name = database_name();
                 let url = database_named(server, &name);
                 let place = Place::Database { server: server.clone(), name: name.clone() };
-                // It is known before it is made: whoever is interrupted from here on takes it away, if it is there by then.
+                // Recorded before it is created, so that an interruption from here on still removes it.
                 let url = keep(Self { url, place, server: None, others: Mutex::default() });
                 let server = database::connect(server).await?;
                 server.batch_execute(&format!("CREATE DATABASE {name}")).await?;
@@ -125,23 +126,23 @@ impl Ground {
         &self.url
     }
 
-    /// As reports name it.
+    /// Returns the name of the world for reports.
     pub fn world_name(&self) -> &'static str {
         if self.folder().is_some() { "sqlite" } else { "postgres" }
     }
 
-    /// Whether what is committed survives a power cut. The worlds open SQLite so that it does.
+    /// Returns whether commits survive a power cut. The worlds always open SQLite that way.
     pub fn is_durable(&self) -> bool {
         self.server.as_ref().is_none_or(Server::is_durable)
     }
 
-    /// The database and what its durability hangs on, in a few words.
+    /// Describes the database and its durability settings in a few words.
     pub fn database(&self) -> String {
         let sqlite = || format!("SQLite {} (synchronous FULL)", rusqlite::version());
         self.server.as_ref().map_or_else(sqlite, Server::to_string)
     }
 
-    /// What its owner should know.
+    /// Remarks for the owner of the database.
     pub fn remarks(&self) -> Vec<String> {
         let shared = matches!(self.place, Place::Shared).then(|| {
             "no database could be created (42501), so this measures in the named one, under tenants of its own; \
@@ -153,7 +154,7 @@ impl Ground {
         shared.into_iter().chain(lossy).collect()
     }
 
-    /// Where a SQLite database lies.
+    /// Returns the folder of a SQLite database.
     pub fn folder(&self) -> Option<&Path> {
         match &self.place {
             Place::Folder { folder, .. } => Some(folder.path()),
@@ -165,19 +166,19 @@ impl Ground {
         Ok(rhythm_worlds::open(&self.url, OpenOptions::default()).await?)
     }
 
-    /// Lets a server do what it would have done by itself in the minutes after it was filled.
+    /// Makes a server do the maintenance that it would do itself in the minutes after a fill.
     pub async fn rest(&self) -> Result<(), BenchError> {
         if self.folder().is_some() {
             return Ok(());
         }
         let server = database::connect(&self.url).await?;
         server.batch_execute("VACUUM (ANALYZE)").await?;
-        // Not everybody may; who may not waits for the server's own.
+        // Needs a privilege. Without it, the server's own checkpoint has to do.
         let _ = server.batch_execute("CHECKPOINT").await;
         Ok(())
     }
 
-    /// Takes everything away again.
+    /// Removes everything that was created.
     pub async fn remove(self) -> Result<(), BenchError> {
         let mut removed = Ok(());
         for other in self.others.into_inner().unwrap_or_else(PoisonError::into_inner) {
@@ -186,7 +187,7 @@ impl Ground {
         match self.place {
             Place::Folder { folder, parent } => {
                 remove_folder(folder.keep()).await?;
-                // Somebody else may have put something there meanwhile.
+                // Fails when another process has put something there.
                 let _ = parent.map(std::fs::remove_dir);
             }
             Place::Database { server, name } => {
@@ -199,7 +200,7 @@ impl Ground {
     }
 }
 
-/// A worker that was told to stop, but not waited for, may still write there for a moment.
+/// Removes a folder, with retries: a worker that was asked to stop may still write there for a moment.
 async fn remove_folder(path: PathBuf) -> std::io::Result<()> {
     let mut tries = 50;
     loop {

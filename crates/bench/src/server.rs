@@ -1,4 +1,4 @@
-//! What the durability of a PostgreSQL server hangs on.
+//! Settings that decide the durability of a PostgreSQL server.
 
 use std::fmt;
 
@@ -22,7 +22,8 @@ impl Server {
         })
     }
 
-    /// `synchronous_commit` has other values beside `on`, which all wait for this server's disk.
+    /// Returns whether commits are durable. All values of `synchronous_commit` except `off` wait for this
+    /// server's disk.
     pub fn is_durable(&self) -> bool {
         ![&self.fsync, &self.synchronous_commit, &self.full_page_writes]
             .iter()

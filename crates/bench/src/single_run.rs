@@ -1,4 +1,4 @@
-//! One small run at a time: from the call that starts it to the first line of its handler.
+//! Measures one small run: from the call that starts it to the first line of its handler.
 
 use std::time::{Duration, Instant};
 
@@ -9,10 +9,10 @@ use crate::BenchError;
 use crate::flows::STEPS;
 use crate::in_process::Entries;
 
-/// A handler that was not reached by then never will be.
+/// Time limit for reaching a handler.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// The workflow must be registered, and nothing else may enter a handler meanwhile.
+/// The workflow must be registered, and no other run may enter a handler at the same time.
 pub async fn start_latency(client: &Client, entries: &mut Entries) -> Result<Duration, BenchError> {
     let start = STEPS.start(&json!({ "steps": 1 }))?;
     let began = Instant::now();
@@ -20,7 +20,7 @@ pub async fn start_latency(client: &Client, entries: &mut Entries) -> Result<Dur
     Ok(entered(entries).await? - began)
 }
 
-/// The next time a handler is entered.
+/// Returns the time of the next handler execution.
 pub async fn entered(entries: &mut Entries) -> Result<Instant, BenchError> {
     let entry = tokio::time::timeout(LONGEST, entries.recv()).await.ok().flatten();
     entry.ok_or_else(|| BenchError::NotMeasured(format!("no handler was reached within {LONGEST:?}")))

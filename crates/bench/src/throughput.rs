@@ -1,4 +1,4 @@
-//! W1: many runs of sequential tasks. W5: many standalone tasks. Starting and enqueueing count.
+//! W1: many runs of sequential tasks. W5: many standalone tasks. The time includes starting and enqueueing.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,16 +17,16 @@ use crate::report::{Measured, object};
 use crate::wait::{Look, until};
 use crate::{BenchError, handler};
 
-/// So much a worker has done before the clock starts: its connections are open and its statements prepared.
+/// Runs or tasks done before the measurement, so that connections are open and statements prepared.
 const FIRST: u32 = 100;
 
-/// The size of W1, and of whatever repeats it.
+/// Size of W1, and of the workloads that repeat it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
     pub runs: u32,
     /// Tasks of each run.
     pub steps: u32,
-    /// The most tasks at once in one process.
+    /// Largest number of concurrent tasks in one process.
     pub concurrency: u32,
 }
 
@@ -43,12 +43,12 @@ impl Load {
         STEPS.start_many(client, self.runs, &json!({ "steps": self.steps })).await
     }
 
-    /// How many runs of `rounds` such loads did not complete with the right output.
+    /// Returns how many runs of `rounds` such loads did not complete with the right output.
     pub async fn lost(&self, client: &Client, rounds: u64) -> Result<u64, BenchError> {
         lost_runs(client, &STEPS, u64::from(self.runs) * rounds, &json!(self.steps)).await
     }
 
-    /// Once, by a worker that has nothing else to do: until the last run has ended.
+    /// Runs the load once on a worker without other work, until the last run has ended. Returns the time.
     pub async fn round(&self, worker: &InProcess) -> Result<Duration, BenchError> {
         let goal = worker.written().ended + u64::from(self.runs);
         let began = Instant::now();
@@ -57,7 +57,7 @@ impl Load {
         Ok(began.elapsed())
     }
 
-    /// What so much work in that time comes to.
+    /// Computes the figures of this load from its time.
     pub fn measured(&self, wall: Duration, lost: u64, executions: u64) -> Measured {
         Measured {
             per_s: Some(self.tasks() as f64 / wall.as_secs_f64()),
@@ -70,7 +70,7 @@ impl Load {
     }
 }
 
-/// By a worker on this tenant, whatever that has from before.
+/// Measures W1 with a worker on this tenant, which may contain older runs.
 pub async fn runs(world: &Arc<dyn World>, tenant: TenantId, load: &Load) -> Result<Measured, BenchError> {
     let since = world.now().await?;
     let worker = InProcess::of(world, tenant, load.concurrency).await?;
@@ -96,7 +96,7 @@ pub async fn tasks(world: &Arc<dyn World>, tasks: u32, concurrency: u32) -> Resu
     let enqueue = |size| client.enqueue_tasks(vec![task.clone(); size]);
     let all_done = async |expected: u64| {
         until(async || {
-            // Asking the world costs it something: only when the handlers are through.
+            // Queries to the world cost it time, so they are made only after the handlers have finished.
             let moved = worker.executions();
             let done = moved >= expected && !has_open_tasks(client).await?;
             Ok(Look { done, moved })

@@ -1,5 +1,5 @@
-//! W10: many timers due at one moment, and what that does to other work. All runs sleep before the moment comes; when
-//! that takes too long there is no figure, because timers that trickle in are easier.
+//! W10: many timers due at one moment, and their effect on other work. All runs must sleep before that
+//! moment. If that takes too long there is no figure, because timers that fall due one by one are easier.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -19,13 +19,13 @@ use crate::single_run::start_latency;
 use crate::wait::{Look, until};
 
 const CONCURRENCY: u32 = 100;
-/// The last probe of the quiet time must be over when the timers fall due.
+/// Time reserved for the last quiet probe, which must end before the timers fall due.
 const MARGIN: Duration = Duration::from_millis(200);
 /// With fewer quiet probes there is nothing to compare with.
 const QUIET_PROBES: usize = 20;
-/// More would only fill the database.
+/// More probes would only fill the database.
 const MOST_QUIET_PROBES: usize = 2_000;
-/// Runs that show how fast runs can be started here, and how much longer all of them may take.
+/// Number of runs that measure how fast runs can be started here, and safety factor for starting all of them.
 const TRIAL: u32 = 1_000;
 const SAFETY: f64 = 3.0;
 const SHORTEST_LEAD: Duration = Duration::from_secs(5);
@@ -49,7 +49,7 @@ pub async fn measure(
     let (due, due_at) = (now.plus(millis(lead)), Instant::now() + lead);
     let asleep = async {
         let filled = sleep_all(&worker, timers, json!({ "due": due.millis() }), progress).await?;
-        // What filling left behind is cleaned up now, and not beside the quiet work.
+        // Cleans up after the fill now, so that this does not slow the quiet probes.
         ground.rest().await?;
         Ok::<_, BenchError>(filled)
     };
@@ -69,7 +69,8 @@ pub async fn measure(
     let (goal, fired) = (u64::from(timers), Cell::new(false));
     let all_fired = async {
         until(async || {
-            // A probe whose handler is done may still have to end: that is on the safe side.
+            // A probe whose handler has finished may not have ended yet, so this can only undercount the
+            // fired timers.
             let others = tried + worker.executions();
             let moved = worker.written().ended.saturating_sub(others);
             progress.count("timers fired", moved, goal);
@@ -108,7 +109,7 @@ pub async fn measure(
     Ok(measured)
 }
 
-/// Time enough for all of them to go to sleep, judged by runs that end at once.
+/// Returns enough time for all runs to go to sleep, estimated from runs that end at once.
 async fn usual_lead(worker: &InProcess, timers: u32) -> Result<Duration, BenchError> {
     FINISHED.register(&worker.client).await?;
     let (trial, began) = (TRIAL.min(timers), Instant::now());
@@ -125,7 +126,7 @@ fn too_late(timers: u32, lead: Duration) -> BenchError {
     ))
 }
 
-/// Gives how long it took until the last one slept.
+/// Starts the sleeping runs and returns the time until the last one slept.
 async fn sleep_all(
     worker: &InProcess,
     timers: u32,
@@ -145,7 +146,7 @@ struct Probes<'a> {
 }
 
 impl Probes<'_> {
-    /// Until it is over, however many there were by then.
+    /// Runs probes until `over` returns true for their number.
     async fn until(&mut self, over: impl Fn(usize) -> bool) -> Result<Samples, BenchError> {
         let mut times = Samples::default();
         while !over(times.count()) {

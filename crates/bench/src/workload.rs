@@ -13,7 +13,7 @@ use crate::scratch_db::{Ground, fresh_tenant};
 use crate::throughput::{self, Load};
 use crate::{BenchError, bloat, crash, fanout, idle, latency, many, raw, timers};
 
-/// What to measure, with its sizes.
+/// A workload with its sizes.
 #[derive(Clone, Debug)]
 pub enum Workload {
     /// W1
@@ -34,7 +34,7 @@ pub enum Workload {
     Growth { load: Load, finished: Vec<u32>, sleeping: u32 },
     /// W9
     Rot { load: Load, seconds: u32 },
-    /// W10; without a lead, what so many need here.
+    /// W10. Without a lead, the time is estimated on this machine.
     Timers { timers: u32, lead: Option<u32> },
     /// W11
     ManyWorkers { load: Load, processes: Vec<u32> },
@@ -42,15 +42,15 @@ pub enum Workload {
     Graphs(Shapes),
 }
 
-/// How measurements are made, whatever the workload.
+/// Settings that all measurements share.
 pub struct Bench<'a> {
-    /// How long each of the two raw limits is measured.
+    /// Duration of each of the two raw measurements.
     pub raw_for: Duration,
     pub progress: &'a Progress,
 }
 
 impl Workload {
-    /// As reports name it.
+    /// Returns the name of the workload for reports.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Throughput(_) => "w1",
@@ -68,7 +68,7 @@ impl Workload {
         }
     }
 
-    /// The same at about a tenth of the size.
+    /// Returns the same workload at about a tenth of its size.
     pub fn quick(self) -> Self {
         let tenth = |size: u32| size.div_ceil(10);
         let fewer = |load: Load| Load { runs: tenth(load.runs), ..load };
@@ -80,7 +80,7 @@ impl Workload {
                 Self::FanOut { tasks: tenth(tasks), samples, concurrency }
             }
             Self::TaskQueue { tasks, concurrency } => Self::TaskQueue { tasks: tenth(tasks), concurrency },
-            // What the server counted before must be told by then, however short the watch.
+            // The settle time stays: even before a short watch, the server's counters must be up to date.
             Self::Idle { seconds, settle } => Self::Idle { seconds: tenth(seconds), settle },
             Self::Crash(load) => Self::Crash(fewer(load)),
             Self::Growth { load, finished, sleeping } => Self::Growth {
@@ -95,7 +95,7 @@ impl Workload {
         }
     }
 
-    /// Measures the raw limit of the ground, then this; one report, or one for each state.
+    /// Measures the raw limit of the ground, then this workload. Returns one report, or one for each state.
     pub async fn measure(&self, ground: &Ground, bench: &Bench<'_>) -> Result<Vec<Report>, BenchError> {
         let progress = bench.progress;
         progress.say("the raw limit of the database");
@@ -113,7 +113,7 @@ impl Workload {
         Ok(all.into_iter().map(report).collect())
     }
 
-    /// In a few words, for who waits.
+    /// Describes the workload in a few words for the user.
     fn about(&self) -> String {
         let w1 = |load: &Load| format!("{} runs of {} tasks", load.runs, load.steps);
         match self {
@@ -134,7 +134,7 @@ impl Workload {
         }
     }
 
-    /// An idle worker must be alone, so each opens the world when it wants it.
+    /// Runs the workload. Each one opens the world itself, because an idle worker must be alone.
     async fn measured(&self, ground: &Ground, progress: &Progress) -> Result<Vec<Measured>, BenchError> {
         let seconds = |count: &u32| Duration::from_secs(u64::from(*count));
         let one = match self {

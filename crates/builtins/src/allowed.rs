@@ -1,4 +1,4 @@
-//! Which built-in tasks a worker gets, and what they may reach.
+//! Chooses the built-in tasks of a worker and what they may reach.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use rhythm_http::{AllowList, Client};
 use crate::sandbox::Sandboxes;
 use crate::{echo, fail, http, shell, sleep};
 
-/// What the operator allows the built-in tasks. The default allows no shell and only public addresses.
+/// Permissions of the built-in tasks. The default allows no shell and only public addresses.
 #[derive(Clone, Debug, Default)]
 pub struct Allowed {
     /// Adds `shell.exec`, which runs any program that a task names.
@@ -17,13 +17,13 @@ pub struct Allowed {
     pub hosts: Vec<String>,
 }
 
-/// A host of [`Allowed::hosts`] that cannot be read.
+/// Error: an entry of [`Allowed::hosts`] is not `HOST` or `HOST:PORT`.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct BadHost(String);
 
 impl Allowed {
-    /// Adds the built-in tasks to a worker.
+    /// Adds the built-in tasks to a worker. Fails if a host cannot be read.
     pub fn add_to(&self, worker: WorkerBuilder) -> Result<WorkerBuilder, BadHost> {
         let hosts = AllowList::parse(&self.hosts).map_err(|problem| BadHost(problem.to_string()))?;
         let client = Arc::new(Client::new(hosts));

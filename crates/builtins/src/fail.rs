@@ -1,4 +1,5 @@
-//! `fail` does what it says: `{"message": "...", "code": "...", "type": "...", "retryable": false}`.
+//! `fail` fails with the given failure:
+//! `{"message": "...", "code": "...", "type": "...", "retryable": false}`.
 
 use rhythm::{TaskContext, TaskError};
 use serde::Deserialize;

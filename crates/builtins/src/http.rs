@@ -1,5 +1,6 @@
-//! `http.request` asks a server on the Internet: `{"url": "https://example.com/orders", "json": {"id": 7}}`. What may be
-//! asked, and where, is decided in `rhythm-http`.
+//! `http.request` sends a request to a server on the Internet:
+//! `{"url": "https://example.com/orders", "json": {"id": 7}}`. `rhythm-http` decides which addresses and
+//! requests are allowed.
 
 use std::sync::Arc;
 

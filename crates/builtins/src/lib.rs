@@ -1,4 +1,4 @@
-//! The tasks every worker may have: `echo`, `sleep`, `fail`, `http.request`, the sandboxed programs of graphs, and
+//! Built-in tasks for workers: `echo`, `sleep`, `fail`, `http.request`, the sandboxed programs of graphs, and
 //! `shell.exec` where the operator allows it. The CLI, the server and the SDKs add them to their workers.
 
 mod allowed;

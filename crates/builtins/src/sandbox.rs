@@ -1,6 +1,7 @@
-//! `rhythm.sandbox` calls `evaluate(output, context)` of a program: `{"code": "def evaluate(output, context): ..."}`.
-//! `rhythm.jq` runs a filter: `{"filter": ".items | length", "input": {"items": []}}`. Both run in child processes of this
-//! one, started when the first program comes; what they may take is decided in `rhythm-sandbox`.
+//! `rhythm.sandbox` calls `evaluate(output, context)` of a program:
+//! `{"code": "def evaluate(output, context): ..."}`. `rhythm.jq` runs a filter:
+//! `{"filter": ".items | length", "input": {"items": []}}`. Both run in child processes, which start with the
+//! first call. `rhythm-sandbox` owns their limits.
 
 use std::num::NonZero;
 use std::sync::{Arc, OnceLock};
@@ -11,7 +12,7 @@ use serde_json::Value;
 
 use crate::stopping::asked_to_stop;
 
-/// The pool of this process, made for its first question.
+/// The process's pool of sandbox children, made by the first call.
 #[derive(Default)]
 pub struct Sandboxes(OnceLock<Result<Pool, SandboxError>>);
 

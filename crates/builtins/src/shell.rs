@@ -1,5 +1,5 @@
-//! `shell.exec` runs a program: `{"command": "ls", "args": ["-l"]}`. There is no shell in between, so nothing
-//! in an argument is interpreted. Only workers started with `--allow-shell` have it.
+//! `shell.exec` runs a program: `{"command": "ls", "args": ["-l"]}`. It starts the program without a shell,
+//! so no argument is interpreted. Only workers started with `--allow-shell` have it.
 
 mod group;
 
@@ -13,7 +13,8 @@ use tokio::process::{Child, Command};
 use crate::stopping::asked_to_stop;
 use group::Group;
 
-/// What is kept of each stream; the rest is read and dropped, so that the program does not stall.
+/// Number of bytes kept of each stream. The rest is read and dropped, so that the program does not block on a
+/// full pipe.
 const KEPT_BYTES: usize = 256 * 1024;
 
 #[derive(Deserialize)]
@@ -29,19 +30,20 @@ pub struct Outcome {
     exit_code: Option<i32>,
     stdout: String,
     stderr: String,
-    /// Whether more was written than is kept here.
+    /// Whether the program wrote more than was kept.
     truncated: bool,
 }
 
 pub async fn exec(context: TaskContext, input: Input) -> Result<Outcome, TaskError> {
     let mut child = spawn(&input)?;
-    // What is left of it is killed when this future is dropped.
+    // Dropping this future kills the rest of the group.
     let group = Group::of(&child);
-    // Read to the end also while it cleans up: a shell that says something into a closed pipe is ended by that.
+    // The streams are read while the program cleans up too: a shell that writes into a closed pipe would die
+    // of SIGPIPE.
     let (stdout, stderr) = (tokio::spawn(keep(child.stdout.take())), tokio::spawn(keep(child.stderr.take())));
     let work = async {
         let (stdout, stderr) = (stdout.await?, stderr.await?);
-        // Last: until somebody waits for it, its number is nobody else's.
+        // Wait last: the kernel cannot reuse the process id before that, and `group` still needs it.
         let status = child.wait().await;
         Ok::<_, std::io::Error>((stdout?, stderr?, status?))
     };
@@ -72,14 +74,15 @@ pub async fn exec(context: TaskContext, input: Input) -> Result<Outcome, TaskErr
 fn spawn(input: &Input) -> Result<Child, TaskError> {
     let mut command = Command::new(&input.command);
     command.args(&input.args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // Ctrl-C at the worker's terminal is for the worker, which lets its tasks finish.
+    // With its own process group the program does not get the Ctrl-C of the worker's terminal. The worker
+    // does, and lets its tasks finish.
     command.kill_on_drop(true).process_group(0);
     command
         .spawn()
         .map_err(|error| TaskError::new(format!("{} cannot be run: {error}", input.command)).no_retry())
 }
 
-/// The beginning of a stream, and whether there was more.
+/// Reads a stream to its end. Returns its beginning, and whether there was more.
 async fn keep(stream: Option<impl AsyncRead + Unpin>) -> std::io::Result<(String, bool)> {
     let Some(mut stream) = stream else { return Ok((String::new(), false)) };
     let mut kept = Vec::new();

@@ -1,4 +1,4 @@
-//! `sleep` takes its time: `{"seconds": 2.5}`. It tells how far it is and stops when asked to.
+//! `sleep` waits: `{"seconds": 2.5}`. It reports progress every 500 ms and stops when it is cancelled.
 
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
-//! When a built-in task gives up its attempt.
+//! Cancellation of built-in tasks.
 
 use rhythm::{Cancellation, TaskContext};
 
-/// Resolves when the attempt should end. During a shutdown it never does: the worker hands its tasks to another worker, so
-/// they must not fail.
+/// Resolves when the attempt should end. It never resolves during a shutdown: the worker then hands its tasks
+/// to other workers, so the attempts must not fail.
 pub async fn asked_to_stop(context: &TaskContext) {
     if context.cancelled().await == Cancellation::Shutdown {
         std::future::pending::<()>().await;

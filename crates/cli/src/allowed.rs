@@ -1,4 +1,4 @@
-//! The options that say what the built-in tasks may do.
+//! Options that permit the built-in tasks to run programs or to reach private hosts.
 
 use clap::Args;
 use rhythm::WorkerBuilder;
@@ -17,7 +17,8 @@ pub struct Allowed {
 }
 
 impl Allowed {
-    /// Adds the built-in tasks; flags and `rhythm.toml` together say what is allowed.
+    /// Adds the built-in tasks to a worker. Flags add to the permissions of `rhythm.toml`. Fails if a host is
+    /// malformed.
     pub fn add_to(&self, worker: WorkerBuilder, file: &WorkerSettings) -> CliResult<WorkerBuilder> {
         let hosts = self.hosts.iter().chain(&file.allow_hosts).cloned().collect();
         let allowed = rhythm_builtins::Allowed { shell: self.shell || file.allow_shell, hosts };

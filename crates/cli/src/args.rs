@@ -1,4 +1,5 @@
-//! The command line as clap sees it. The arguments of a command are in the command's file.
+//! The command line for clap: global options and the list of commands. Each command's own arguments are in
+//! its file.
 
 use std::num::NonZero;
 
@@ -97,8 +98,9 @@ pub enum Command {
 }
 
 impl Command {
-    /// How many threads it takes. Stepping runs is a small part of the work, the database does the rest, and may do it on this machine:
-    /// with a thread for every processor several workers beside it spend their time on passing work from thread to thread.
+    /// Returns the number of threads of the runtime. Stepping runs is a small part of the work; the database
+    /// does the rest and may run on this machine. With a thread per processor, several workers on one machine
+    /// spend their time on switching.
     pub fn threads(&self, settings: &Settings) -> Result<usize, CliError> {
         let asked = match self {
             Self::Worker(worker) => worker.threads(&settings.worker)?,
@@ -133,7 +135,7 @@ impl Command {
             Self::Bench(command) => command.run(settings).await,
             Self::Completions(command) => command.run(settings),
             Self::Reference(command) => command.run(settings),
-            // It has run already, before there were settings and threads.
+            // `main` ran it already, before it read settings and started threads.
             Self::Sandbox(_) => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! One command a file; a noun with several verbs has a folder.
+//! The commands, one file each. A noun with several verbs has a folder.
 
 pub mod approvals;
 pub mod artifacts;

@@ -14,24 +14,24 @@ use crate::input;
 use crate::output::Output;
 
 const FILE_NAME: &str = "rhythm.toml";
-/// Where the world lies that is taken when nobody names one.
+/// Folder of the default world.
 const DEFAULT_FOLDER: &str = ".rhythm";
 const POLL_VARIABLE: &str = "RHYTHM_WORKER_POLL_INTERVAL";
 
-/// What a command has to go by.
+/// Settings of a command, merged from all sources.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub world: String,
-    /// Somebody said which world, or there is one in this folder.
+    /// Whether a flag, variable or file names the world, or this folder has one.
     pub chosen: bool,
     pub tenant: TenantId,
-    /// Who asks, when it is not the user of this machine.
+    /// User of `--as`, instead of the user of this machine.
     pub user: Option<String>,
     pub migrate: bool,
     pub output: Output,
     pub worker: WorkerSettings,
     pub approvals: ApprovalSettings,
-    /// The flags that said where and whose: without them a command that is printed would mean another world.
+    /// Flags that chose the world and tenant. Printed commands repeat them, or they would use another world.
     pub flags: String,
 }
 
@@ -47,7 +47,7 @@ struct File {
     approvals: ApprovalSettings,
 }
 
-/// The `[worker]` table: what `rhythm worker` does unless flags say otherwise.
+/// The `[worker]` table: defaults of `rhythm worker`, which flags override.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WorkerSettings {
@@ -71,23 +71,23 @@ pub struct WorkerSettings {
     pub allow_hosts: Vec<String>,
 }
 
-/// The `[approvals]` table: how links to approvals are made.
+/// The `[approvals]` table: the key and base URL of links to approvals.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ApprovalSettings {
     link_key: Option<Secret>,
-    /// Where approvals are shown.
+    /// Base URL of the pages that show approvals.
     pub link_base: Option<String>,
 }
 
 impl ApprovalSettings {
-    /// What links are signed with.
+    /// Returns the key that signs links.
     pub fn key(&self) -> Option<&str> {
         self.link_key.as_ref().map(|secret| secret.0.as_str())
     }
 }
 
-/// A text that is never shown.
+/// A text that is never printed.
 #[derive(Clone, Deserialize)]
 #[serde(transparent)]
 struct Secret(String);
@@ -148,28 +148,29 @@ fn is_name(name: &str) -> bool {
 }
 
 impl Settings {
-    /// Who the history says has asked: `user:ann@desk`, or whom `--as` names.
+    /// Returns the actor that histories record: `user:ann@desk`, or the user of `--as`.
     pub fn actor(&self) -> String {
         self.user.as_deref().map_or_else(own_name, |user| format!("user:{}", person(user)))
     }
 
-    /// The same without `--as`: whoever decides for somebody else is remembered, too.
+    /// Returns the actor without `--as`. The history records it for a decision made on behalf of another
+    /// person.
     pub fn own_actor(&self) -> String {
         own_name()
     }
 }
 
-/// The user of this machine, and the machine.
+/// Returns the user and the name of this machine.
 fn own_name() -> String {
     format!("user:{}@{}", own_user(), rhythm::host_name())
 }
 
-/// The user of this machine.
+/// Returns the user of this machine.
 pub fn own_user() -> String {
     variable("USER").or_else(|| variable("USERNAME")).unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// An empty variable counts as none.
+/// Reads an environment variable. An empty one counts as unset.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
@@ -188,7 +189,7 @@ fn read_file(path: &Path) -> Result<File, CliError> {
     Ok(file)
 }
 
-/// A relative database file in `rhythm.toml` lies beside it, wherever the command is run.
+/// Resolves a relative database path of `rhythm.toml` against the folder of that file.
 fn beside(folder: &Path, url: String) -> String {
     match url.strip_prefix("sqlite:") {
         Some(path) if !path.is_empty() && !path.starts_with([':', '/']) => {

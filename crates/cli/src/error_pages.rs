@@ -1,4 +1,4 @@
-//! The pages of `docs/errors`, as a terminal shows them.
+//! The pages of `docs/errors`, formatted for a terminal.
 
 use rhythm_syntax::did_you_mean::closest;
 use rhythm_syntax::render::PAGES as PAGES_ONLINE;
@@ -10,20 +10,20 @@ pub struct Page {
     pub text: &'static str,
 }
 
-/// The page of a code, however its letters are written.
+/// Returns the page of a code, in upper or lower case.
 pub fn find(code: &str) -> Option<Page> {
     let same = |(name, _): &&(&'static str, &'static str)| name.eq_ignore_ascii_case(code);
     PAGES.iter().find(same).map(|(code, text)| Page { code, text })
 }
 
-/// Whether a word has the form of our codes, such as `FLOW007`. No run is called that by us.
+/// Whether a word has the form of our error codes, such as `FLOW007`. Generated run ids never have it.
 pub fn looks_like_a_code(word: &str) -> bool {
     let letters = word.trim_end_matches(|letter: char| letter.is_ascii_digit());
     let digits = word.len() - letters.len();
     digits == 3 && letters.len() >= 3 && letters.bytes().all(|letter| letter.is_ascii_alphabetic())
 }
 
-/// The code that was most likely meant.
+/// Returns the known code closest to this one.
 pub fn nearest(code: &str) -> Option<&'static str> {
     closest(code, PAGES.iter().map(|(name, _)| *name))
 }
@@ -38,7 +38,7 @@ impl Page {
         first.trim_start_matches('#').trim()
     }
 
-    /// Without the marks of Markdown; `bold` makes headings of lines.
+    /// Returns the page without Markdown marks. `bold` formats headings.
     pub fn shown(&self, bold: impl Fn(&str) -> String) -> String {
         let mut shown = String::new();
         let mut fence: Option<&str> = None;
@@ -64,7 +64,7 @@ impl Page {
     }
 }
 
-/// `[words](place)` is read as its words.
+/// Replaces `[words](place)` by its words.
 fn without_links(line: &str) -> String {
     let mut plain = String::new();
     let mut rest = line;

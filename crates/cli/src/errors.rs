@@ -1,4 +1,4 @@
-//! What can go wrong for somebody at a terminal: a code, a message, what to do, and an exit code.
+//! The error type of commands: a code, a message, a help text and an exit code.
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
@@ -24,7 +24,7 @@ pub enum CliError {
     BadJson {
         what: String,
         reason: String,
-        /// The line with the mistake, and its column.
+        /// The wrong line and the column of the error.
         place: Option<(String, usize)>,
     },
     #[error("{what}: {reason}")]
@@ -48,7 +48,7 @@ pub enum CliError {
     #[error("{what} failed{place}: {failure}")]
     Failed {
         what: String,
-        /// ` at line 3`, or nothing.
+        /// ` at line 3`, or empty.
         place: String,
         help: String,
         failure: Box<Failure>,
@@ -61,17 +61,17 @@ pub enum CliError {
     Unhealthy(String),
     #[error("{reason}")]
     Bench { reason: String, interrupted: bool },
-    /// What is wrong was shown with its source; this is the last line.
+    /// The problems were printed with their source; this is the last line.
     #[error("{0}")]
     Refused(String),
-    /// How many did was said already.
+    /// The number of failed scenarios was printed already.
     #[error("not every scenario passed")]
     TestsFailed,
     #[error("run {run} was left where it stands")]
     Interrupted { run: String, help: String },
     #[error("run {run} is blocked: {reason}")]
     Blocked { run: String, reason: String, flags: String },
-    /// Whoever read our output has gone: not an error of ours, and nobody is there to be told.
+    /// The reader of our output has closed the pipe. This is not printed.
     #[error("nobody reads the output any more")]
     BrokenPipe,
 }
@@ -104,7 +104,7 @@ impl From<rhythm::Error> for CliError {
 }
 
 impl CliError {
-    /// The stable code; `docs/errors/<code>.md` says more.
+    /// Returns the stable error code, which `docs/errors/<code>.md` explains.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Engine(error) => error.code(),
@@ -244,7 +244,8 @@ fn engine_exit(error: &EngineError) -> u8 {
     }
 }
 
-/// Tells of errors, as text or JSON. Made before the arguments are parsed, for errors in the arguments.
+/// Prints errors as text or JSON. Made before the arguments are parsed, so that it can print errors of the
+/// arguments.
 pub struct Reporter {
     json: bool,
     color: bool,
@@ -273,10 +274,10 @@ impl Reporter {
         ExitCode::from(error.exit())
     }
 
-    /// Clap's own errors, and its answers to `--help` and `--version`.
+    /// Prints clap's errors and its output for `--help` and `--version`.
     pub fn usage(&self, error: &clap::Error) -> ExitCode {
         if !error.use_stderr() {
-            // Whether the reader stays for all of it is the reader's business.
+            // The reader may close the pipe early.
             let _ = error.print();
             return ExitCode::SUCCESS;
         }
@@ -290,7 +291,7 @@ impl Reporter {
         if self.json {
             return self.report(&problem);
         }
-        // Clap's text ends with advice of its own.
+        // Clap's text already ends with a help text.
         self.tell(problem.code(), text, "", None, None);
         ExitCode::from(problem.exit())
     }
@@ -312,7 +313,7 @@ impl Reporter {
         } else {
             let (red, bold, plain) =
                 if self.color { ("\x1b[1;31m", "\x1b[1m", "\x1b[0m") } else { ("", "", "") };
-            // The terminals that know links show the page of the code when it is clicked.
+            // Terminals that support links open the code's page on a click.
             let link = error_pages::link(code).filter(|_| self.color);
             let (open, close) = match &link {
                 Some(link) => (format!("\x1b]8;;{link}\x1b\\"), "\x1b]8;;\x1b\\"),
@@ -332,12 +333,12 @@ impl Reporter {
     }
 }
 
-/// Keeps line breaks, takes out everything else that could move a cursor.
+/// Removes control characters except line breaks.
 fn lines(text: &str) -> String {
     text.lines().map(clean).collect::<Vec<_>>().join("\n")
 }
 
-/// Colours are for terminals whose owner did not ask for none.
+/// Whether to print colours: only to a terminal, unless `NO_COLOR` is set or `TERM` is `dumb`.
 pub fn color_wanted(terminal: bool) -> bool {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     terminal && !refused && std::env::var_os("TERM").is_none_or(|term| term != "dumb")

@@ -1,10 +1,10 @@
-//! What `--help` adds to what clap knows: commands in groups, and examples. A test parses every example.
+//! Additions to clap's `--help`: commands in groups, and examples. A test parses every example.
 
 use clap::{Command, CommandFactory};
 
 use crate::args::Cli;
 
-/// The commands by what somebody wants to do. One that is in none stands at the end.
+/// Groups of commands by purpose. A command without a group is listed last.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Write workflows", &["run", "check", "fmt", "test", "graph", "workflows", "node-types", "artifacts"]),
     ("Start and do work", &["start", "worker", "tasks", "schedules", "approvals"]),
@@ -12,7 +12,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("More", &["bench", "completions"]),
 ];
 
-/// For each command what people type.
+/// Examples of each command.
 const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "run",
@@ -115,7 +115,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("db doctor", &["rhythm db doctor"]),
 ];
 
-/// The whole command with its groups and examples.
+/// Returns the command with its groups and examples.
 pub fn command() -> Command {
     let root = with_examples(Cli::command(), "");
     let groups = groups(&root);
@@ -169,7 +169,7 @@ fn groups(root: &Command) -> String {
 mod tests {
     use super::*;
 
-    /// The words of a line as a shell would pass them on.
+    /// Splits a line into words as a shell does.
     fn words(line: &str) -> Vec<String> {
         let mut words = vec![String::new()];
         let mut quoted = false;
@@ -211,7 +211,7 @@ mod tests {
         }
         let mut found = Vec::new();
         leaves(&Cli::command(), "", &mut found);
-        // Those of the benchmarks differ in nothing but their name; a run is started by `start` too.
+        // The benchmarks differ in nothing but their name, and `start` has the examples of `runs start`.
         let exempt = |name: &str| name.starts_with("bench") || matches!(name, "completions" | "runs start");
         let without: Vec<&String> = found
             .iter()

@@ -6,10 +6,10 @@ use rhythm_core::{Millis, Payload, RetryPolicy, duration};
 
 use crate::errors::{CliError, CliResult};
 
-/// Longer lines are not shown with a mistake in them.
+/// Length of the longest line that is shown with an error in it.
 const SHOWN_LINE: usize = 100;
 
-/// The value of an option that takes `JSON`, `@FILE` or `-`. Absent means null.
+/// Reads the value of an option that takes `JSON`, `@FILE` or `-`. A missing option gives null.
 pub fn payload(option: &str, given: Option<&str>) -> CliResult<Payload> {
     let Some(given) = given else { return Ok(Payload::null()) };
     let (what, text) = if given == "-" {
@@ -25,7 +25,7 @@ pub fn payload(option: &str, given: Option<&str>) -> CliResult<Payload> {
     parse_json(&what, text.trim())
 }
 
-/// The same for an argument that must be there, as a value to look into.
+/// Reads a required argument of the same form as a parsed value.
 pub fn json(argument: &str, given: &str) -> CliResult<serde_json::Value> {
     let payload = payload(argument, Some(given))?;
     let text = payload.text().unwrap_or("null");
@@ -36,7 +36,7 @@ pub fn read_text(path: &str) -> CliResult<String> {
     text_of(path, read_bytes(path)?)
 }
 
-/// A file as it is.
+/// Reads a file without changes.
 pub fn read_bytes(path: &str) -> CliResult<Vec<u8>> {
     std::fs::read(path).map_err(|error| bad_file(path, &error))
 }
@@ -49,7 +49,7 @@ fn bad_file(path: &str, error: &std::io::Error) -> CliError {
     CliError::BadFile { path: path.to_owned(), reason }
 }
 
-/// The text of a file, without the mark some editors put at its beginning.
+/// Returns the text of a file without its byte order mark. Fails if it is not UTF-8.
 fn text_of(path: &str, mut bytes: Vec<u8>) -> CliResult<String> {
     if bytes.starts_with("\u{feff}".as_bytes()) {
         bytes.drain(.."\u{feff}".len());
@@ -70,19 +70,19 @@ fn bad_json(what: &str, text: &str, error: &serde_json::Error) -> CliError {
         return CliError::BadJson { what, reason, place: None };
     }
     let line = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
-    // The column counts bytes and points behind the mistake; the caret counts characters.
+    // The parser's column counts bytes and is one past the error; the caret counts characters.
     let before = line.get(..error.column().saturating_sub(1)).map(|part| part.chars().count());
     let place = before.filter(|_| line.len() <= SHOWN_LINE).map(|column| (line.to_owned(), column));
     CliError::BadJson { what: what.to_owned(), reason: error.to_string(), place }
 }
 
-/// `10s`, `1h30m`.
+/// Reads a duration such as `10s` or `1h30m`.
 pub fn duration(option: &str, text: &str) -> CliResult<Millis> {
     duration::parse(text)
         .map_err(|error| CliError::BadDuration { what: option.to_owned(), reason: error.to_string() })
 }
 
-/// A duration, or a bare number of seconds.
+/// Reads a duration, or a bare number of seconds.
 pub fn lenient_duration(option: &str, text: &str) -> CliResult<Millis> {
     match text.parse::<u64>() {
         Ok(seconds) => Ok(Millis::from_secs(seconds)),
@@ -94,7 +94,7 @@ pub fn optional_duration(option: &str, text: Option<&str>) -> CliResult<Option<M
     text.map(|text| duration(option, text)).transpose()
 }
 
-/// A number of attempts, or a whole policy as JSON.
+/// Reads a number of attempts, or a retry policy as JSON.
 pub fn retries(text: &str) -> CliResult<RetryPolicy> {
     let wrong = |reason: String| CliError::BadValue(format!("--retries {text}: {reason}"));
     let policy: RetryPolicy = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
@@ -102,12 +102,12 @@ pub fn retries(text: &str) -> CliResult<RetryPolicy> {
     Ok(policy)
 }
 
-/// What `--priority` takes.
+/// Reads the value of `--priority`.
 pub fn priority(text: &str) -> Result<i32, String> {
     text.parse().map_err(|_| "a priority is a whole number such as 5 or -1, higher goes first".to_owned())
 }
 
-/// What `--label` takes.
+/// Reads the value of `--label`.
 pub fn label(text: &str) -> Result<String, String> {
     match rhythm_core::label::fits(text) {
         true => Ok(text.to_owned()),
@@ -115,7 +115,7 @@ pub fn label(text: &str) -> Result<String, String> {
     }
 }
 
-/// `KEY=VALUE`.
+/// Reads `KEY=VALUE`.
 pub fn pair(option: &str, text: &str) -> CliResult<(String, String)> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
@@ -123,7 +123,7 @@ pub fn pair(option: &str, text: &str) -> CliResult<(String, String)> {
     }
 }
 
-/// `NAME` or `NAME:LIMIT`.
+/// Reads `NAME` or `NAME:LIMIT`.
 pub fn queue(text: &str) -> CliResult<(String, usize)> {
     let wrong = |reason: &str| {
         CliError::BadValue(format!("queue {text:?}: {reason}; write NAME or NAME:LIMIT, such as mail:5"))

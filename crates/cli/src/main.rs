@@ -1,5 +1,5 @@
 //! The `rhythm` command: reads arguments and settings, runs one command, and turns errors into messages and
-//! exit codes. What a command does is in `commands/`, one file each.
+//! exit codes. The commands are in `commands/`, one file each.
 
 mod allowed;
 mod args;
@@ -26,7 +26,8 @@ use crate::args::{Cli, Command};
 use crate::config::Settings;
 use crate::errors::{CliError, Reporter};
 
-// A step allocates a few hundred small things on one thread and frees them on another, which glibc is slow at.
+// A step allocates a few hundred small objects on one thread and frees them on another, which glibc does
+// slowly.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -57,7 +58,7 @@ fn run(cli: Cli) -> Result<(), CliError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build();
     let runtime = runtime.map_err(|error| CliError::Output(error.to_string()))?;
     let outcome = runtime.block_on(cli.command.run(settings));
-    // A handler that blocks its thread must not keep the process from ending.
+    // Limit the wait: a handler that blocks its thread must not keep the process alive.
     runtime.shutdown_timeout(std::time::Duration::from_millis(200));
     outcome
 }

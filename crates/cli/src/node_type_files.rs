@@ -1,4 +1,4 @@
-//! Types of nodes from files, and those of the world for commands that read graphs without registering them.
+//! Reads node types from files, or from the world for commands that read graphs without registering them.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
 use crate::input;
 
-/// The types in a JSON file: one, or a list of them. A schema may stand in a file beside it.
+/// Reads the node types of a JSON file: one type or a list. A schema may be in a file beside it.
 pub fn read(path: &str) -> CliResult<Vec<NodeType>> {
     let wrong = |reason: String| CliError::BadWorkflow { path: path.to_owned(), reason };
     let text: Value =
@@ -35,12 +35,13 @@ pub fn read(path: &str) -> CliResult<Vec<NodeType>> {
     Ok(kinds)
 }
 
-/// What names no content is a file.
+/// Whether a reference is a file: it is neither a hash nor a URL.
 fn is_file(reference: &str) -> bool {
     !reference.starts_with("sha256:") && !reference.contains("://")
 }
 
-/// The types that graphs may use: of the files, else of the world when a graph has a type that is not built in.
+/// Returns the node types that graphs may use: those of the files, else those of the world if a graph uses a
+/// type that is not built in.
 pub async fn registry<'s>(
     settings: &Settings,
     files: &[String],
@@ -57,7 +58,7 @@ pub async fn registry<'s>(
         return Ok(registry);
     }
     let builder = Rhythm::builder().world(settings.world.clone()).tenant(settings.tenant.clone());
-    // Whoever only reads a graph changes no database.
+    // A command that only reads a graph must not migrate the database.
     let types = match builder.auto_migrate(false).open().await {
         Ok(rhythm) => rhythm.client().node_types().await.map_err(|error| error.to_string()),
         Err(error) => Err(error.to_string()),
@@ -78,7 +79,7 @@ fn has_further_types(source: &str) -> bool {
     compiled.errors().any(|error| error.code == codes::UNKNOWN_TYPE.id)
 }
 
-/// Opening a database file that is not there would make it.
+/// Whether the world can be opened without creating it: a missing SQLite file would be created.
 fn may_be_read(world: &str) -> bool {
     world.strip_prefix("sqlite:").is_none_or(|path| Path::new(path).is_file())
 }

@@ -1,5 +1,5 @@
-//! Answers: tables for people, one JSON document for programs. Everything stored is cleaned of control
-//! characters before a terminal sees it.
+//! Prints answers: tables for people, one JSON document for programs. Stored text loses its control
+//! characters before it reaches a terminal.
 
 use std::io::{IsTerminal, Write};
 
@@ -15,11 +15,11 @@ pub struct Output {
     format: Format,
     quiet: bool,
     color: bool,
-    /// Remarks go elsewhere than answers.
+    /// Whether remarks, which go to standard error, have colours.
     color_remarks: bool,
 }
 
-/// A table without lines: columns apart, nothing else.
+/// A table without borders.
 pub struct Table {
     grid: Grid,
     rows: usize,
@@ -39,19 +39,19 @@ impl Output {
         self.quiet
     }
 
-    /// The answer to a program.
+    /// Prints the answer as a JSON document.
     pub fn json<T: Serialize>(&self, value: &T) -> CliResult {
         let text =
             serde_json::to_string_pretty(value).map_err(|error| CliError::Output(error.to_string()))?;
         self.raw(&format!("{text}\n"))
     }
 
-    /// One line of an answer.
+    /// Prints one line of an answer, without control characters.
     pub fn line(&self, text: impl AsRef<str>) -> CliResult {
         self.raw(&format!("{}\n", clean(text.as_ref())))
     }
 
-    /// Text as it is: what a program asked for.
+    /// Prints text unchanged.
     pub fn raw(&self, text: &str) -> CliResult {
         let mut stdout = std::io::stdout().lock();
         stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(|error| match error.kind() {
@@ -60,14 +60,14 @@ impl Output {
         })
     }
 
-    /// A remark beside the answer.
+    /// Prints a remark to standard error, unless `--quiet` is set.
     pub fn note(&self, text: impl AsRef<str>) {
         if !self.quiet {
             let _ = std::io::stderr().write_all(format!("{}\n", clean(text.as_ref())).as_bytes());
         }
     }
 
-    /// One thing that happened while somebody watches: what, and to whom.
+    /// Prints one event of a followed run: the event and its subject.
     pub fn progress(&self, what: &str, to: &str) {
         if !self.quiet {
             let what = format!("{:<10}", clean(what));
@@ -77,12 +77,12 @@ impl Output {
         }
     }
 
-    /// What is wrong, in several lines, before the error that sums it up.
+    /// Prints several lines about a problem, before the error that sums it up.
     pub fn complain(&self, text: &str) {
         let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
     }
 
-    /// What was done: a line for people, a document for programs.
+    /// Reports what was done: a line for people, a JSON document for programs.
     pub fn done<T: Serialize>(&self, text: impl AsRef<str>, value: &T) -> CliResult {
         match self.is_json() {
             true => self.json(value),
@@ -98,7 +98,7 @@ impl Output {
         }
     }
 
-    /// A line of a unified diff: what came is green, what went is red.
+    /// Colours a line of a unified diff: additions green, removals red.
     pub fn changed(&self, line: &str) -> String {
         let colour = match line.as_bytes().first() {
             Some(b'+') => "32",
@@ -112,12 +112,12 @@ impl Output {
         }
     }
 
-    /// A line that holds styled text, cleaned by whoever styled it.
+    /// Prints a styled line. The caller has removed control characters.
     pub fn styled(&self, text: &str) -> CliResult {
         self.raw(&format!("{text}\n"))
     }
 
-    /// A page of a listing. `row` makes the table's cells.
+    /// Prints a page of a listing. `row` returns the cells of a row.
     pub fn page<T: Serialize>(
         &self,
         page: &Page<T>,
@@ -141,7 +141,7 @@ impl Output {
         Ok(())
     }
 
-    /// A listing that always fits on one page.
+    /// Prints a listing that always fits on one page.
     pub fn list<T: Serialize>(
         &self,
         rows: Vec<T>,
@@ -151,7 +151,7 @@ impl Output {
         self.page(&Page { rows, next: None }, words, row)
     }
 
-    /// One thing: names on the left, values on the right. Empty values are left out.
+    /// Prints one object: names on the left, values on the right. Empty values are left out.
     pub fn details(&self, fields: &[(&str, String)]) -> CliResult {
         let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
         for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
@@ -162,7 +162,7 @@ impl Output {
         Ok(())
     }
 
-    /// A table with a heading above it; nothing when it has no rows.
+    /// Prints a table under a heading, or nothing if it has no rows.
     pub fn section(&self, title: &str, table: &Table) -> CliResult {
         if table.rows == 0 {
             return Ok(());
@@ -175,7 +175,7 @@ impl Output {
 /// The words of a listing.
 pub struct Words<'a> {
     pub columns: &'a [&'a str],
-    /// What an empty listing says.
+    /// Text of an empty listing.
     pub none: &'a str,
 }
 
@@ -200,7 +200,7 @@ impl Table {
         }
     }
 
-    /// As a terminal at hand shows it.
+    /// Returns the table, with coloured states if the terminal has colours.
     fn shown(&self, color: bool) -> String {
         let plain = self.render();
         if !color {
@@ -222,17 +222,17 @@ impl Table {
     }
 }
 
-/// What the names of columns and fields are that say how something stands.
+/// Names of the columns and fields that hold a state.
 const STATES: [&str; 4] = ["STATUS", "STATE", "status", "state"];
 
-/// Where the column begins that says how a row stands, in characters.
+/// Returns the position, in characters, of the column that holds the state.
 fn state_column(header: &str) -> Option<usize> {
     let names = header.split("  ").map(str::trim).filter(|name| !name.is_empty());
     let name = names.into_iter().find(|name| STATES.contains(name))?;
     Some(header.get(..header.find(name)?)?.chars().count())
 }
 
-/// Text with its first word in the colour of what it says: good, bad, under way, over.
+/// Colours the first word by its meaning: success, failure, in progress, over.
 fn painted(text: &str) -> String {
     let end = text.find(|letter: char| !letter.is_alphabetic()).unwrap_or(text.len());
     let (word, rest) = text.split_at(end);
@@ -247,7 +247,7 @@ fn painted(text: &str) -> String {
     format!("\x1b[{colour}m{word}\x1b[0m{rest}")
 }
 
-/// Without characters that could move a cursor or hide text.
+/// Removes characters that could move a cursor or hide text.
 pub fn clean(text: &str) -> String {
     let harmless =
         |c: char| !c.is_control() && !matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -265,7 +265,7 @@ pub fn clean(text: &str) -> String {
     cleaned
 }
 
-/// `1 task`, `2 tasks`.
+/// Formats a number with its noun: `1 task`, `2 tasks`.
 pub fn count(number: impl Into<u64>, one: &str) -> String {
     match number.into() {
         1 => format!("1 {one}"),
@@ -273,7 +273,7 @@ pub fn count(number: impl Into<u64>, one: &str) -> String {
     }
 }
 
-/// At most so many characters.
+/// Shortens a text to at most `most` characters.
 pub fn short(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! A run as somebody sees it who watches: a line for each thing that happens, and at the end what it came to.
+//! Prints the progress of a run: a line for each event, and a summary at the end.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +10,20 @@ use crate::errors::CliResult;
 use crate::output::{count, short};
 use crate::session::Session;
 
-/// Of a task's input so much is shown: enough to tell the items of a list apart.
+/// Number of characters shown of a task's input: enough to distinguish the items of a list.
 const SHOWN_INPUT: usize = 48;
 
-/// So much of the history is read at once.
+/// Number of history rows read at once.
 const PAGE: usize = 1_000;
 
-/// What was shown of a run so far.
+/// The part of a run that was shown so far.
 #[derive(Default)]
 pub struct Shown {
     seq: u64,
-    /// Attempts that were not the last word.
+    /// Number of retried attempts.
     attempts: usize,
     names: BTreeMap<CommandId, String>,
-    /// How often a name was started: what has the same name is numbered.
+    /// Number of starts by name. Further starts of a name are shown with their number.
     started: BTreeMap<String, u64>,
     tasks: BTreeMap<TaskId, String>,
     counted: Counted,
@@ -39,7 +39,7 @@ struct Counted {
 }
 
 impl Shown {
-    /// One line for each thing that happened since the last look.
+    /// Prints a line for each event since the last call.
     pub async fn go_on(&mut self, session: &Session, run: &RunId, tasks: &[TaskSummary]) -> CliResult {
         self.tasks.extend(tasks.iter().map(|task| (task.id.clone(), task.name.clone())));
         let (world, tenant) = (session.client.world(), session.client.tenant());
@@ -69,7 +69,7 @@ impl Shown {
         Ok(())
     }
 
-    /// What happened in all, in a few words.
+    /// Returns a summary: the number of tasks, failures, children, timers and signals.
     pub fn counts(&self) -> String {
         let Counted { tasks, failed, children, timers, signals } = self.counted;
         let again = u64::try_from(self.attempts).unwrap_or(0);
@@ -85,7 +85,7 @@ impl Shown {
         kinds.map(|(number, kind)| count(number, kind)).collect::<Vec<_>>().join(", ")
     }
 
-    /// The second thing of a name and those after it have their number.
+    /// Returns the shown name: from the second start on, with its number.
     fn named(&mut self, id: CommandId, name: &str) -> String {
         let times = self.started.entry(name.to_owned()).or_default();
         *times += 1;
@@ -162,7 +162,7 @@ impl Shown {
     }
 }
 
-/// A short form of what a task was given; nothing for nothing.
+/// Returns a short form of a task's input, empty for an empty input.
 fn given(input: &Payload) -> String {
     match input.text() {
         None | Some("null" | "{}") => String::new(),

@@ -1,4 +1,4 @@
-//! A world for one run of a file, made where no project keeps its runs.
+//! A temporary world for one run of a file, outside of any project.
 
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use rhythm_engine::explain::quoted;
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
 
-/// A folder that only this user can enter. It stays unless somebody removes it.
+/// A temporary folder that only this user can read. It stays until `remove`.
 pub struct Scratch {
     folder: PathBuf,
     url: String,
@@ -28,19 +28,20 @@ impl Scratch {
         Ok(Self { folder, url, told: false })
     }
 
-    /// The settings of a command that plays there: every command it prints names the world.
+    /// Returns settings that use this world. Every command that is printed names it.
     pub fn settings(&self, settings: Settings) -> Settings {
         let flags = format!(" --world {}{}", quoted(&self.url), settings.flags);
         Settings { world: self.url.clone(), migrate: true, flags, ..settings }
     }
 
-    /// What to tell the user before the run has to wait for others; nothing the second time.
+    /// Returns a remark that names the world, for the first time the run has to wait; later calls return
+    /// `None`.
     pub fn place(&mut self) -> Option<String> {
         let first = !std::mem::replace(&mut self.told, true);
         first.then(|| format!("this run is kept in a temporary world: --world {}", quoted(&self.url)))
     }
 
-    /// Nobody asks for it any more. What cannot be removed is left to whoever clears the folder for temporary files.
+    /// Removes the folder. If that fails, it stays for the system's cleaning of temporary files.
     pub fn remove(self) {
         let _ = std::fs::remove_dir_all(&self.folder);
     }

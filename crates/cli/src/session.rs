@@ -1,4 +1,4 @@
-//! An open world together with the way answers are given.
+//! An open world with the settings for output.
 
 use std::future::Future;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::config::Settings;
 use crate::errors::CliResult;
 use crate::output::Output;
 
-/// Who waits this long is told what is being waited for.
+/// Waiting time after which the command prints what it waits for.
 const HINT_AFTER: Duration = Duration::from_secs(3);
 
 pub struct Session {
@@ -25,12 +25,13 @@ impl Session {
         Self::open_by(settings, settings.actor()).await
     }
 
-    /// For commands that only look: nothing is created, brought up to date or written.
+    /// Opens the world for a command that only reads. An SQLite file is neither created, migrated nor
+    /// written; PostgreSQL is not migrated.
     pub async fn read(settings: &Settings) -> CliResult<Self> {
         Self::opened(settings, Self::builder(settings, settings.actor()).reading()).await
     }
 
-    /// For what is done in somebody else's name: history has both.
+    /// Opens the world for a decision on behalf of another person: the history records both.
     pub async fn open_as_delegate(settings: &Settings) -> CliResult<Self> {
         Self::open_by(settings, settings.own_actor()).await
     }
@@ -57,7 +58,7 @@ impl Session {
         })
     }
 
-    /// A command as it can be typed after this one: with the flags this one was given.
+    /// Returns a command to print, with the flags of this one.
     pub fn command(&self, command: &str) -> String {
         format!("{command}{}", self.flags)
     }
@@ -66,12 +67,12 @@ impl Session {
         Ok(self.rhythm.world().now().await?)
     }
 
-    /// A value in full, as JSON text on one line where it was written so.
+    /// Returns the JSON text of a value, loaded from its blob if needed.
     pub async fn text(&self, payload: &Payload) -> CliResult<String> {
         Ok(self.client.load(payload).await?)
     }
 
-    /// A value with its content in place of a reference to it.
+    /// Returns a value with the content of its blob.
     pub async fn loaded(&self, payload: Payload) -> CliResult<Payload> {
         match payload {
             Payload::Inline(_) => Ok(payload),
@@ -82,7 +83,7 @@ impl Session {
         }
     }
 
-    /// Waits; when it takes long, says once what for.
+    /// Waits for a result. After a while prints a hint once.
     pub async fn wait<T>(&self, waited: impl Future<Output = T>, hint: impl Future<Output = String>) -> T {
         tokio::pin!(waited);
         tokio::select! {

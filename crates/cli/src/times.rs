@@ -1,8 +1,8 @@
-//! Times as people say them.
+//! Times and durations for people.
 
 use rhythm_core::{Millis, Timestamp};
 
-/// `3m ago`, `in 5s`, `now`.
+/// Formats a time relative to now: `3m ago`, `in 5s`, `now`.
 pub fn relative(now: Timestamp, at: Timestamp) -> String {
     if at > now {
         return match length(at.since(now)) {
@@ -20,7 +20,7 @@ pub fn relative_or(now: Timestamp, at: Option<Timestamp>, otherwise: &str) -> St
     at.map_or_else(|| otherwise.to_owned(), |at| relative(now, at))
 }
 
-/// One unit, rounded down: exact times are in the JSON form.
+/// Formats a length in one unit, rounded down. The JSON output has exact times.
 fn length(length: Millis) -> String {
     let seconds = length.as_u64() / 1000;
     match seconds {
@@ -31,7 +31,7 @@ fn length(length: Millis) -> String {
     }
 }
 
-/// How long something took: `0.4s`, `12s`, `3m20s`.
+/// Formats a duration: `0.4s`, `12s`, `3m20s`.
 pub fn lasted(took: Millis) -> String {
     match took.as_u64() {
         millis @ 0..10_000 => format!("{}.{}s", millis / 1000, millis % 1000 / 100),
@@ -39,7 +39,7 @@ pub fn lasted(took: Millis) -> String {
     }
 }
 
-/// `2026-11-15 20:30:00.123`, in UTC.
+/// Formats a time in UTC: `2026-11-15 20:30:00.123`.
 pub fn exact(at: Timestamp) -> String {
     at.to_string().replace('T', " ").trim_end_matches('Z').to_owned()
 }

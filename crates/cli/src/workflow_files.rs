@@ -1,4 +1,4 @@
-//! Files of workflows as commands name them: flows and graphs, or folders that are searched for them.
+//! Finds the workflow files that commands name: flows and graphs, or folders that contain them.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::input;
 
 const FLOW: &str = ".flow";
 const GRAPHS: [&str; 3] = [".graph.json", ".graph.yaml", ".graph.yml"];
-/// A file with one of these that is named by itself is meant as a graph.
+/// Endings of graphs. Any file with one of them that is named directly is a graph.
 const DOCUMENTS: [&str; 3] = [".json", ".yaml", ".yml"];
 
 pub struct WorkflowFile {
@@ -25,23 +25,23 @@ impl WorkflowFile {
         kind_of(&self.path)
     }
 
-    /// Where the files lie that it may carry along.
+    /// Returns the folder of the files that the workflow may refer to.
     pub fn folder(&self) -> &Path {
         folder(&self.path)
     }
 
-    /// The file's name without its ending.
+    /// Returns the file's name without its ending.
     pub fn stem(&self) -> String {
         stem(&self.path)
     }
 }
 
-/// The folder a file lies in; empty for the one at hand.
+/// Returns the folder of a file, empty for the current folder.
 pub fn folder(path: &str) -> &Path {
     Path::new(path).parent().unwrap_or(Path::new(""))
 }
 
-/// What a file of this name holds: documents are graphs, everything else is a flow.
+/// Returns the kind of a workflow file by its ending: JSON and YAML are graphs, everything else is a flow.
 pub fn kind_of(path: &str) -> WorkflowKind {
     match DOCUMENTS.iter().any(|ending| path.ends_with(ending)) {
         true => WorkflowKind::Graph,
@@ -49,7 +49,7 @@ pub fn kind_of(path: &str) -> WorkflowKind {
     }
 }
 
-/// Whether a name that may be a file or something else is one.
+/// Whether a name that may be a file or a registered workflow is a file.
 pub fn is_file(target: &str) -> bool {
     target.ends_with(FLOW) || kind_of(target) == WorkflowKind::Graph || Path::new(target).is_file()
 }
@@ -66,12 +66,12 @@ pub fn stem(path: &str) -> String {
     graph.map(str::to_owned).or_else(plain).unwrap_or_default()
 }
 
-/// Reads everything the paths name, in order; of a folder, the files below it by name.
+/// Reads all workflow files of the paths, in order. Files of a folder come by name.
 pub fn find(paths: &[String]) -> CliResult<Vec<WorkflowFile>> {
     find_those(paths, |path| path.ends_with(FLOW) || is_graph(path), ".flow or .graph.yaml")
 }
 
-/// The same with folders searched for flows alone.
+/// Reads workflow files like `find`, but searches folders only for flows.
 pub fn find_flows(paths: &[String]) -> CliResult<Vec<WorkflowFile>> {
     find_those(paths, |path| path.ends_with(FLOW), FLOW)
 }
@@ -104,7 +104,7 @@ fn walk(folder: &Path, wanted: fn(&str) -> bool, found: &mut Vec<PathBuf>) -> Cl
     };
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
-        // What begins with a dot is nobody's workflow, and links may lead in circles.
+        // Skip hidden files, and links, which may form circles.
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         if name.starts_with('.') || path.is_symlink() {
             continue;
@@ -118,7 +118,7 @@ fn walk(folder: &Path, wanted: fn(&str) -> bool, found: &mut Vec<PathBuf>) -> Cl
     Ok(())
 }
 
-/// Diagnostics as the terminal at hand shows them.
+/// Renders diagnostics, with colours if the terminal has them.
 pub fn rendered(path: &str, source: &str, diagnostics: &[Diagnostic]) -> String {
     let style = if color_wanted(std::io::stdout().is_terminal()) { Style::Coloured } else { Style::Plain };
     render(path, source, diagnostics, style)

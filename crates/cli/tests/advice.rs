@@ -1,4 +1,4 @@
-//! What somebody reads who made a mistake: the whole of it, for these are the sentences people act on.
+//! Compares whole error messages, because users act on these sentences.
 
 mod rig;
 
@@ -23,7 +23,7 @@ fn a_folder_or_a_text_file_is_no_database() {
 #[test]
 fn a_server_that_does_not_answer_is_named_by_host_and_port() {
     let rig = Rig::sqlite();
-    // A port is only ours while nobody listens on it: 1 is reserved and never served.
+    // A free port could be taken by another process; port 1 is reserved and never served.
     let stderr = rig.fails(&["--world", "postgres://ann@127.0.0.1:1/shop", "runs", "list"], 5, "WORLD001");
     let named =
         "error[WORLD001]: the world cannot be reached: no PostgreSQL server can be used at 127.0.0.1:1: ";

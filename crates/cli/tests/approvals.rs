@@ -74,7 +74,7 @@ fn a_question_is_listed_shown_and_answered_once(rig: &Rig) {
     assert!(told.contains("reject by bob"), "{told}");
     assert_eq!(run_as(rig, "bob", &["approvals", "reject", &name]).code, 0, "one's own may be repeated");
 
-    // The loop asks again, which is another question.
+    // The loop creates another approval.
     let again = pending(rig, &run);
     assert_eq!(again["visit"], 2);
     assert_ne!(again["approval"], row["approval"]);
@@ -122,7 +122,7 @@ fn a_link_shows_and_decides_for_one_person(rig: &Rig) {
         let shown: Value = serde_json::from_str(&shown).unwrap();
         assert_eq!(shown["state"], "pending", "looking decides nothing");
     }
-    // Nobody is there to take the answer; it is kept.
+    // No worker is left to consume the answer, so it is kept.
     drop(worker);
     let answer = run_as(rig, "x", &["-o", "json", "approvals", "approve", "--token", token]);
     let said: Value = serde_json::from_str(&answer.stdout).unwrap_or_else(|_| panic!("{answer:?}"));

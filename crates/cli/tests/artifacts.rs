@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 const SCHEMA: &str = "{\"type\": \"object\", \"required\": [\"id\"]}";
 
-/// A graph whose only task has its config from somewhere.
+/// Returns a graph whose only task reads its config from this reference.
 fn graph(reference: &str) -> String {
     format!("nodes:\n  - {{id: a, type: task, config_ref: {reference}}}\n")
 }
@@ -58,7 +58,7 @@ fn graphs_read_what_they_refer_to(rig: &Rig) {
     );
     let registered = rig.json(&["workflows", "register", "order.graph.yaml"])["rows"][0].clone();
     assert_eq!((&registered["number"], &registered["diagnostics"]), (&json!(1), &json!([])));
-    // Removed, but named by the workflow.
+    // The artifacts are removed, but the workflow still refers to them.
     for hash in [&config, &schema, &code] {
         rig.ok(&["artifacts", "remove", hash]);
     }
@@ -70,7 +70,7 @@ fn graphs_read_what_they_refer_to(rig: &Rig) {
 fn a_graph_carries_the_files_beside_it(rig: &Rig) {
     std::fs::create_dir_all(rig.path().join("flows/parts")).unwrap();
     rig.write("flows/parts/config.json", "{\"task\": \"echo\", \"n\": 1}");
-    // Behind letters of several bytes, in quotes and without.
+    // References after characters of several bytes, with and without quotes.
     for (number, reference) in
         ["./parts/config.json", "\"./parts/config.json\"", "{cas_ref: './parts/config.json'}"]
             .iter()
@@ -87,7 +87,7 @@ fn a_graph_carries_the_files_beside_it(rig: &Rig) {
     }
     let output: Value = serde_json::from_str(&rig.ok(&["run", "flows/order.graph.yaml"])).unwrap();
     assert_eq!(output["config"]["n"], 1);
-    // Another content is another version; the old one keeps what it had.
+    // Changed content makes another version; the old version keeps the old content.
     rig.write("flows/parts/config.json", "{\"task\": \"echo\", \"n\": 2}");
     let output: Value = serde_json::from_str(&rig.ok(&["run", "flows/order.graph.yaml"])).unwrap();
     assert_eq!(output["config"]["n"], 2);
@@ -137,7 +137,7 @@ fn no_file_outside_of_the_folder_is_read(rig: &Rig) {
         }
     }
     rig.fails(&["workflows", "show", "order"], 3, "ENGINE001");
-    // What comes without a folder opens no path, wherever it is read.
+    // A source without a folder (a patch, a stored graph) cannot refer to files.
     rig.write("flows/order.graph.yaml", &graph("\"sha256:00\""));
     rig.ok(&["workflows", "register", "flows/order.graph.yaml"]);
     let patch = r#"[{"op": "replace", "path": "/nodes/0/config_ref", "value": "./bad.json"}]"#;
@@ -145,7 +145,7 @@ fn no_file_outside_of_the_folder_is_read(rig: &Rig) {
     assert!(said.contains("GRAPH027"), "{said}");
 }
 
-/// Registers versions of the flow `order`, which return their place.
+/// Registers versions of the flow `order`, each of which returns its number.
 fn registered(rig: &Rig, count: usize) -> Vec<String> {
     let versions = (1..=count).map(|number| {
         rig.write("order.flow", &format!("return {number}\n"));
@@ -176,7 +176,7 @@ fn a_version_is_named_by_its_number(rig: &Rig) {
     assert_eq!((&listed["id"], &listed["version_number"]), (&json!(numbered), &json!(2)));
     assert!(rig.ok(&["runs", "list"]).contains("order@2"));
     assert!(rig.ok(&["workflows", "list"]).contains("order@3"));
-    // Registered again it is what it was.
+    // A source that is registered again keeps its version and number.
     rig.write("order.flow", "return 1\n");
     assert_eq!(rig.json(&["workflows", "register", "order.flow"])["rows"][0]["number"], 1);
     assert_eq!(rig.json(&["workflows", "list"])["rows"][0]["number"], 1);
@@ -236,7 +236,7 @@ fn a_move_of_a_tag_is_named_by_its_number(rig: &Rig) {
     rig.fails(&["start", "main@v5"], 3, "ENGINE020");
     rig.fails(&["start", "nothing@v1"], 3, "ENGINE020");
     assert_eq!(run_of(&["main@v3"]).0, json!(versions[2]), "what a tag pointed at stays known");
-    // A move is what happened: it is not moved itself, and nothing is named so.
+    // A move of a tag is a record: it cannot be moved, and no tag can have its name.
     rig.fails(&["workflows", "tag", "main@v1", "order"], 2, "ENGINE010");
     rig.fails(&["workflows", "tag", "main@v1", "--remove"], 2, "ENGINE010");
     rig.fails(&["workflows", "tag", "7", "order"], 2, "ENGINE010");

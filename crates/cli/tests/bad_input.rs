@@ -1,4 +1,4 @@
-//! Whatever is wrong, the answer is a code, a sentence, what to do, and the right exit code.
+//! Every error has a code, a sentence, a help text and the right exit code.
 
 mod rig;
 
@@ -32,7 +32,7 @@ fn help_does_not_show_the_world_of_the_environment() {
 #[test]
 fn a_server_that_is_not_there_is_unavailable_and_its_password_stays_secret() {
     let rig = Rig::sqlite();
-    // A port is only ours while nobody listens on it: 1 is reserved and never served.
+    // A free port could be taken by another process; port 1 is reserved and never served.
     let stderr =
         rig.fails(&["--world", "postgres://ann:s3cret@127.0.0.1:1/db", "runs", "list"], 5, "WORLD001");
     assert!(!stderr.contains("s3cret"), "{stderr}");
@@ -74,7 +74,8 @@ fn a_file_that_may_not_be_written_is_read_only() {
     assert!(answer.stderr.starts_with("error[WORLD003]: the database is read-only"), "{answer:?}");
 }
 
-/// For root nothing is read-only, so root runs a copy of the binary as nobody.
+/// Returns a command without root's rights, because root can write to read-only files: root runs a copy of
+/// the binary as the user `nobody`.
 fn unprivileged(rig: &Rig, args: &[&str]) -> std::process::Command {
     let as_root = std::process::Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
     if !as_root {
@@ -261,7 +262,7 @@ fn what_does_not_exist_is_not_found() {
     }
     rig.fails(&["runs", "pause", "nobody"], 3, "WORLD006");
     rig.fails(&["tasks", "cancel", "nothing"], 3, "WORLD006");
-    // A name may be paused before anybody uses it.
+    // A name may be paused before any task or worker uses it.
     let said = rig.ok(&["queues", "pause", "tomorrow"]);
     assert_eq!(said, "queue tomorrow is paused; so far no task or worker has used that name");
     assert_eq!(rig.ok(&["queues", "resume", "nothing"]), "queue nothing was not paused");

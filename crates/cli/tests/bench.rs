@@ -1,5 +1,5 @@
-//! Every workload, small: what it tells is complete, nothing was lost, and nothing is left behind. How fast it is says
-//! nothing here.
+//! Runs every workload with small sizes: the report is complete, no task was lost, and no database is left
+//! behind. The measured speed is not checked.
 
 mod rig;
 
@@ -29,11 +29,11 @@ const KEYS: [&str; 15] = [
     "detail",
 ];
 
-/// W1 small enough for a test.
+/// Sizes of W1 for tests.
 const LOAD: [&str; 6] = ["--runs", "6", "--steps", "3", "--concurrency", "4"];
 
-/// Where a test lets things be measured. On PostgreSQL as somebody who owns nothing else, so that what is left behind
-/// by others at the same time is not taken for ours.
+/// World of a measurement. On PostgreSQL it has its own role, so that leftovers of concurrent tests are not
+/// counted.
 struct Site<'a> {
     rig: &'a Rig,
     world: String,
@@ -74,7 +74,7 @@ impl<'a> Site<'a> {
         answer(self.command(args))
     }
 
-    /// The objects of a measurement, each checked for what all have in common.
+    /// Measures and returns the reports, after checks that apply to all of them.
     fn measure(&self, args: &[&str]) -> Vec<Value> {
         let answer = self.bench(&[args, &["--output", "json", "--quiet"]].concat());
         assert!(answer.code == 0 && answer.stderr.is_empty(), "{args:?}: {answer:?}");
@@ -100,7 +100,7 @@ impl<'a> Site<'a> {
         reports[0].clone()
     }
 
-    /// Test servers mostly are not.
+    /// Whether the server writes durably. Most test servers do not.
     fn is_durable(&self) -> bool {
         let lossy = "SELECT count(*) FROM pg_settings WHERE setting = 'off' \
             AND name IN ('fsync', 'synchronous_commit', 'full_page_writes')";
@@ -131,7 +131,7 @@ fn is_positive(figure: &Value) -> bool {
     figure.as_f64().is_some_and(|figure| figure > 0.0)
 }
 
-/// Nothing lost, nothing done twice.
+/// Checks that no task was lost or done twice.
 fn is_exact(report: &Value) {
     assert_eq!((&report["lost"], &report["repeated"]), (&json!(0), &json!(0)), "{report}");
 }
@@ -164,7 +164,8 @@ fn latency_of_starts(rig: &Rig) {
 fn a_fan_out(rig: &Rig) {
     let report = Site::new(rig).measure_one(&["w4", "--tasks", "40", "--samples", "2"]);
     is_exact(&report);
-    // At least a handle for each task was written, and it took at least a start and a join.
+    // The snapshot holds at least a handle for each task, and there are at least two transitions: start and
+    // join.
     let detail = &report["detail"];
     assert!(detail["snapshot_bytes"].as_f64().unwrap() > 40.0, "{report}");
     assert!(detail["transitions"].as_f64().unwrap() >= 2.0, "{report}");
@@ -172,7 +173,7 @@ fn a_fan_out(rig: &Rig) {
 }
 
 fn a_queue_of_tasks(rig: &Rig) {
-    // Three calls.
+    // 201 tasks take three calls.
     let report = Site::new(rig).measure_one(&["w5", "--tasks", "201", "--concurrency", "10"]);
     is_exact(&report);
     assert_eq!(report["detail"]["tasks"], 201);

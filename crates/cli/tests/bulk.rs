@@ -1,4 +1,4 @@
-//! Many runs at once, runs that are watched, and runs that are removed.
+//! Many runs at once, followed runs, and deleted runs.
 
 mod rig;
 

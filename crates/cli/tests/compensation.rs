@@ -1,4 +1,5 @@
-//! Compensation from the command line: asked for by hand, seen in listings, refused when there is nothing to do.
+//! Compensation from the command line: started by an operator, shown in listings, refused when there is
+//! nothing to do.
 
 mod rig;
 

@@ -18,7 +18,7 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Quoted texts that look like a code: `"WORLD005"`.
+/// Returns the quoted texts that look like a code: `"WORLD005"`.
 fn numbered_codes(source: &str) -> impl Iterator<Item = String> + '_ {
     source.split('"').filter_map(|text| {
         let digits = text.get(text.len().checked_sub(3)?..)?;
@@ -28,7 +28,8 @@ fn numbered_codes(source: &str) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-/// Files with lines such as `pub const TIMEOUT: &str = "TIMEOUT";`: what tasks, programs and requests fail with.
+/// Files with lines such as `pub const TIMEOUT: &str = "TIMEOUT";`: the failure codes of tasks, programs and
+/// requests.
 const FAILURES: [&str; 4] = [
     "crates/core/src/failure.rs",
     "crates/flow/src/runtime_error.rs",

@@ -1,4 +1,4 @@
-//! Flows from the command line: inputs, schedules, versions, pictures, explanations in lines, time travel.
+//! Flows from the command line: inputs, schedules, versions, drawings, explanations by line, time travel.
 
 mod rig;
 
@@ -33,7 +33,7 @@ fn a_run_whose_input_does_not_fit_is_refused(rig: &Rig) {
     assert_eq!(rig.json(&["runs", "list"])["rows"], json!([]));
     assert_eq!(rig.ok(&["run", "order.flow", "--input", r#"{"id": "a"}"#, "--quiet"]), r#"{"id":"a"}"#);
 
-    // A child that does not fit fails where it is awaited.
+    // A child whose input does not fit its schema fails where it is awaited.
     rig.write(
         "parent.flow",
         "try { await Workflow.run(\"order\", { id: 1 }) } catch (e) { return [e.code, e.message] }",
@@ -73,7 +73,7 @@ fn a_schedule_comes_and_goes_with_the_front_matter(rig: &Rig) {
     let first = listed();
     assert_eq!((&first[0]["name"], &first[0]["cron"]), (&json!("report"), &json!("0 9 * * *")));
     assert_eq!(first[0]["target"], json!({ "workflow": { "workflow": "report", "input": {} } }));
-    // Registering again changes nothing, another rule only the rule.
+    // Registering the same rule changes nothing; another rule changes only the rule.
     rig.ok(&["schedules", "pause", "report"]);
     let paused = listed();
     write("```\nschedule: \"0 9 * * *\"\n```\nreturn 2\n");
@@ -83,7 +83,7 @@ fn a_schedule_comes_and_goes_with_the_front_matter(rig: &Rig) {
     assert_eq!((&moved[0]["cron"], &moved[0]["paused"]), (&json!("0 10 * * *"), &json!(true)));
     write("return 3\n");
     assert_eq!(listed(), json!([]));
-    // What somebody added by hand is not taken from them.
+    // Registering does not change a schedule that an operator added.
     rig.ok(&["schedules", "add", "report", "--cron", "@daily", "--workflow", "report"]);
     write("return 4\n");
     assert_eq!(listed()[0]["cron"], "@daily");
@@ -91,7 +91,7 @@ fn a_schedule_comes_and_goes_with_the_front_matter(rig: &Rig) {
     let stderr = rig.fails(&["workflows", "register", "report.flow"], 2, "ENGINE010");
     assert!(stderr.contains("rhythm schedules remove report"), "{stderr}");
     assert_eq!(rig.json(&["workflows", "versions", "report"])["rows"].as_array().unwrap().len(), 5);
-    // A schedule gives `{}`: a schema that refuses it would never let a run start.
+    // A schedule passes `{}` as the input: with a schema that refuses it, no run could start.
     rig.write("never.flow", "```\nschedule: \"@daily\"\ninput: { required: [id] }\n```\nreturn 1\n");
     let said = rig.run(&["check", "never.flow"]);
     assert!(
@@ -187,7 +187,7 @@ fn a_flow_is_drawn_in_three_formats(rig: &Rig) {
     rig.fails(&["graph", "nothing"], 3, "ENGINE001");
 }
 
-/// What people see of labels and items, wherever something is listed.
+/// Labels and items are shown in every listing.
 fn labels_and_items_name_what_is_listed(rig: &Rig) {
     rig.write("order.flow", "await Task.run(\"charge\", {}, { queue: \"q\", label: \"Charge the card\" })");
     rig.write(
@@ -212,7 +212,7 @@ fn labels_and_items_name_what_is_listed(rig: &Rig) {
     let shown = rig.ok(&["runs", "show", &run]);
     assert!(shown.contains("waits for \"Charge the card\" (task charge, line 1)"), "{shown}");
 
-    // The items of a list are told apart.
+    // The items of a list have different names.
     let run = rig.ok(&["start", "packs"]);
     let two = |shown: &Value| shown["tasks"].as_array().is_some_and(|tasks| tasks.len() == 2);
     let tasks = rig.until(&["runs", "show", &run], two)["tasks"].clone();
@@ -240,7 +240,7 @@ fn labels_and_items_name_what_is_listed(rig: &Rig) {
     );
 }
 
-/// Children of a list, dead letters of items, and what `run` says while it goes on.
+/// Covers the children of a list, dead letters of items, and the progress of `run`.
 fn items_of_a_list_can_be_told_apart(rig: &Rig) {
     rig.write("kid.flow", "await Signal.next(\"done\")");
     rig.write("ships.flow", "await Workflow.map(\"kid\", [5, 6], { label: \"Ship\" })");
@@ -271,7 +271,7 @@ fn items_of_a_list_can_be_told_apart(rig: &Rig) {
     assert!(drawing.contains("Pay"), "{drawing}");
 }
 
-/// The first reason, once it is of this kind.
+/// Waits until the first reason has this code, and returns it.
 fn reason(rig: &Rig, run: &str, code: &str) -> Value {
     let found = rig.until(&["explain", run], |found| found["reasons"][0]["code"] == code);
     found["reasons"][0].clone()
@@ -321,7 +321,7 @@ fn explain_speaks_in_source_lines(rig: &Rig) {
     assert!(text.contains("stands at line 4") && text.contains("waits for task charge (line 4)"), "{text}");
     assert!(text.contains("x         {\"n\":1}"), "{text}");
 
-    // Nobody has a handler for it; as a dead letter it fails.
+    // No worker has a handler for the task; when it is cancelled, the run gets the failure.
     let _pay = rig.worker(&["--queue", "payments"]);
     let why = reason(rig, &run, "unknown_task");
     assert!(why["what"].as_str().unwrap().starts_with("waiting at line 4 for task charge"), "{why}");
@@ -427,7 +427,7 @@ fn a_fork_goes_on_by_itself(rig: &Rig) {
     rig.ok(&["runs", "signal", &run, "go", "--payload", r#"{"by": "ann"}"#]);
     let ended = rig.until(&["runs", "show", &run], |shown| shown["status"] == "completed");
 
-    // From where it waited for the signal, with another answer. What was done after it may be done again.
+    // Forks at the wait for the signal, to send another answer. Tasks after it may run again.
     let asked = rig.fails(&["runs", "fork", &run, "--at", "3"], 2, "CLI006");
     assert!(asked.contains(&format!("{run}:3 echo (completed)")), "{asked}");
     assert!(asked.contains("keep their stable key"), "{asked}");
@@ -461,12 +461,12 @@ fn a_fork_goes_on_by_itself(rig: &Rig) {
     let found = rig.json(&["runs", "list", "--tag", &format!("forked_from={run}@4")]);
     assert_eq!(found["rows"][0]["id"], fork);
 
-    // From its start: the task is done again, under the new run's name.
+    // Forks at the start: the task runs again, under the new run's id.
     let again = rig.ok(&["runs", "fork", &run, "--at", "1", "--yes"]);
     rig.until(&["explain", &again], |found| found["reasons"][0]["code"] == "signal");
     rig.ok(&["verify", &again]);
 
-    // Over again with another input.
+    // Starts over with another input.
     let over = rig.ok(&["runs", "fork", &run, "--at", "1", "--input", r#"{"a": 8}"#, "--key", "k", "--yes"]);
     assert_eq!(
         rig.ok(&["runs", "fork", &run, "--at", "1", "--input", r#"{"a": 8}"#, "--key", "k", "--yes"]),
@@ -488,7 +488,7 @@ fn a_fork_goes_on_by_itself(rig: &Rig) {
     rig.fails(&["runs", "fork", &run, "--at", "99"], 3, "ENGINE014");
 }
 
-/// Two hundred records of 750 bytes at a time, gathered in a variable.
+/// Collects two hundred records of 750 bytes at a time in a variable.
 fn a_script_gathers_megabytes_and_ends(rig: &Rig) {
     rig.write(
         "gather.flow",
@@ -504,7 +504,7 @@ fn a_script_gathers_megabytes_and_ends(rig: &Rig) {
     assert!(!events.contains("LARGE_SNAPSHOT"), "{events}");
     rig.ok(&["verify", &run]);
     if rig.is_sqlite() {
-        // Each page is written once: what tasks got, what they gave, the segments, and the input.
+        // Each page is stored once: inputs and outputs of tasks, the segments, and the input of the run.
         let database = rusqlite::Connection::open(rig.path().join("rhythm.db")).unwrap();
         let stored = "SELECT sum(bytes), max(bytes) FROM blob";
         let (all, largest): (i64, i64) =

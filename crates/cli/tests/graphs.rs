@@ -1,4 +1,4 @@
-//! Graphs from the command line: checks, inputs, versions, pictures, paths of tokens, explanations by node.
+//! Graphs from the command line: checks, inputs, versions, drawings, paths of tokens, explanations by node.
 
 mod rig;
 mod service;
@@ -191,7 +191,7 @@ fn every_type_says_what_it_takes_and_gives(rig: &Rig) {
     }
 }
 
-/// The page's own text, but for the server's name, the length of the wait and where the last node's work is done.
+/// Runs the page's own text with another server name, a shorter wait, and another task for the last node.
 fn the_polling_loop_of_the_guide_goes_on_until_the_job_is_done(rig: &Rig) {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/graphs.md");
     let page = std::fs::read_to_string(page).unwrap();
@@ -225,7 +225,7 @@ fn the_polling_loop_of_the_guide_goes_on_until_the_job_is_done(rig: &Rig) {
     assert!(events.contains(r#""body":{"state":"done"}"#), "{events}");
 }
 
-/// Records that do not fit into a snapshot together leave it while their tasks are under way.
+/// The records do not fit into a snapshot together, so they are stored as blobs while their tasks run.
 fn a_parallel_over_many_records_ends(rig: &Rig) {
     rig.write(
         "each.graph.yaml",

@@ -1,8 +1,9 @@
-//! The shell examples of the tutorials and the guide, run as they stand.
+//! Runs the shell examples of the tutorials and the guide unchanged.
 //!
-//! A block that begins with ```` ```sh run ```` is executed; all blocks of a page share one shell and one folder. With
-//! ```` ```sh run fails ```` its last command must fail. A ```` ```text ```` block right after it is what it prints, where
-//! `[..]` stands for anything within a line. `$SERVICE` is the URL of a small server on this machine.
+//! A block that begins with ```` ```sh run ```` is executed. All blocks of a page share one shell and one
+//! folder. With ```` ```sh run fails ```` its last command must fail. A ```` ```text ```` block right after it
+//! is its output, where `[..]` stands for any text within a line. `$SERVICE` is the URL of a small server on
+//! this machine.
 
 mod rig;
 mod service;
@@ -20,11 +21,11 @@ struct Example {
     prints: Option<String>,
 }
 
-/// The runnable blocks of a page.
+/// Returns the runnable blocks of a page.
 fn examples(page: &str) -> Vec<Example> {
     let mut found: Vec<Example> = Vec::new();
     let mut lines = page.lines().enumerate();
-    // Whether the last thing read was an example; text blocks further down belong to nothing.
+    // Whether the block just read was an example. A text block further down is not its output.
     let mut fresh = false;
     while let Some((number, line)) = lines.next() {
         let Some(kind) = line.strip_prefix("```") else {
@@ -50,7 +51,7 @@ fn examples(page: &str) -> Vec<Example> {
     found
 }
 
-/// One script of all blocks: each ends with a line that tells its exit code.
+/// Joins all blocks into one script, which prints the exit code of each.
 fn script_of(examples: &[Example]) -> String {
     let mut script = "exec 2>&1\n".to_owned();
     for (number, example) in examples.iter().enumerate() {
@@ -59,7 +60,7 @@ fn script_of(examples: &[Example]) -> String {
     script
 }
 
-/// A shell and all that it started; ended with the test.
+/// A shell and its child processes. Dropping it ends them.
 struct Shell(Child);
 
 impl Drop for Shell {
@@ -75,7 +76,7 @@ fn check(page: &Path) {
     let examples = examples(&text);
     assert!(!examples.is_empty(), "{} has no examples", page.display());
     let folder = tempfile::tempdir().unwrap();
-    // Into a file: a worker in the background would keep a pipe open.
+    // Output goes to a file, because a background worker would keep a pipe open.
     let printed = folder.path().join(".printed");
     let programs = Path::new(rig::BINARY).parent().unwrap().display().to_string();
     let path = format!("{programs}:{}", std::env::var("PATH").unwrap());
@@ -110,7 +111,7 @@ fn compare(page: &Path, examples: &[Example], output: &str) {
     }
 }
 
-/// Whether a line is as the pattern says.
+/// Whether a line matches the pattern.
 fn fits(pattern: &str, line: &str) -> bool {
     let mut parts = pattern.split("[..]");
     let first = parts.next().unwrap_or_default();
@@ -249,7 +250,7 @@ fn benchmarks() {
     check(&page("docs/guide/benchmarks.md"));
 }
 
-/// The names of the pages in a folder, sorted.
+/// Returns the names of the pages in a folder, sorted.
 fn pages_in(folder: &str) -> Vec<String> {
     let mut pages: Vec<String> = std::fs::read_dir(page(folder))
         .unwrap()

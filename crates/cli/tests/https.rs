@@ -1,4 +1,5 @@
-//! TLS of `http.request` and to PostgreSQL: a certificate the machine trusts, and one it does not.
+//! TLS of `http.request` and to PostgreSQL: with a certificate that the machine trusts and one that it does
+//! not.
 
 mod rig;
 
@@ -10,7 +11,7 @@ use rig::Rig;
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-/// Has every connection answered, until the process ends; gives the port and the certificate.
+/// Serves connections until the process ends. Returns the port and the certificate.
 fn serve(answer: fn(TcpStream, Arc<ServerConfig>) -> std::io::Result<()>) -> (u16, String) {
     let rcgen::CertifiedKey { cert, signing_key } =
         rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
@@ -26,14 +27,14 @@ fn serve(answer: fn(TcpStream, Arc<ServerConfig>) -> std::io::Result<()>) -> (u1
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            // Whoever does not trust us hangs up.
+            // A client that does not trust the certificate closes the connection.
             let _ = answer(stream, config.clone());
         }
     });
     (port, cert.pem())
 }
 
-/// Asks for TLS first, as PostgreSQL does, and has nothing to say afterwards.
+/// Accepts PostgreSQL's request for TLS, makes the TLS handshake and sends nothing more.
 fn greet(mut stream: TcpStream, config: Arc<ServerConfig>) -> std::io::Result<()> {
     stream.read_exact(&mut [0; 8])?;
     stream.write_all(b"S")?;
@@ -41,7 +42,7 @@ fn greet(mut stream: TcpStream, config: Arc<ServerConfig>) -> std::io::Result<()
     session.complete_io(&mut stream).map(|_| ())
 }
 
-/// The same JSON whatever is asked.
+/// Answers every request with the same JSON.
 fn answer(stream: TcpStream, config: Arc<ServerConfig>) -> std::io::Result<()> {
     let session = ServerConnection::new(config).map_err(std::io::Error::other)?;
     let mut reader = BufReader::new(StreamOwned::new(session, stream));

@@ -1,4 +1,4 @@
-//! What becomes of failures of a run's tasks, as a person sees it.
+//! The fates of failed tasks of runs, as the commands show them.
 
 mod rig;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 const FAIL: &str = r#"Task.run("fail", { message: "declined", code: "CARD", retryable: false })"#;
 
-/// Registers this flow and starts it. Gives the run once it has ended, as `runs show` tells it.
+/// Registers a flow and runs it to its end. Returns the output of `runs show`.
 fn played(rig: &Rig, name: &str, source: &str) -> Value {
     rig.write(&format!("{name}.flow"), source);
     rig.ok(&["workflows", "register", &rig.path().join(format!("{name}.flow")).display().to_string()]);
@@ -31,7 +31,7 @@ fn a_failure_a_flow_handled_is_no_dead_letter(rig: &Rig) {
     assert_eq!((&run["status"], &run["output"]), (&json!("completed"), &json!("CARD")));
     assert_eq!(rows(&rig.json(&["dead", "list"])), []);
     assert_eq!(rows(&rig.json(&["tasks", "failed"])), [(task.clone(), "handled".to_owned())]);
-    // A server for tests may have problems of its own.
+    // A test server may have other findings.
     let found = rig.run(&["db", "doctor"]).stdout;
     assert!(!found.contains("dead letter"), "{found}");
     let stderr = rig.fails(&["dead", "requeue", &task], 4, "WORLD007");
@@ -56,7 +56,7 @@ fn dead_letters_are_chosen_by_run_and_node(rig: &Rig) {
     let stderr = rig.fails(&["dlq", "reprocess", "--run", id], 2, "CLI006");
     assert!(stderr.contains(&format!("this would requeue 1 dead letter of run {id}")), "{stderr}");
     assert_eq!(rig.ok(&["dlq", "reprocess", "--run", id, "--yes"]), "requeued 1 of 1 dead letter");
-    // Its run is over: the task stands alone, and fails again.
+    // The run has ended, so the task runs detached, and fails again.
     rig.until(&["dead", "list", "--run", id], |letters| letters["rows"].as_array().unwrap().len() == 1);
     let shown = rig.json(&["dead", "show", &task]);
     let statuses: Vec<&Value> =

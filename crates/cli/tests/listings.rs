@@ -1,4 +1,4 @@
-//! Listings in both forms, empty and full, page by page.
+//! Listings as tables and as JSON, empty and full, page by page.
 
 mod rig;
 

@@ -1,4 +1,5 @@
-//! Patches from the command line: tried, sent, listed, undone; refused with a code and the reason.
+//! Patches from the command line: dry runs, sent, listed and undone patches, and refusals with a code and the
+//! reason.
 
 mod rig;
 
@@ -15,7 +16,7 @@ const GROW: &str = r#"[{"op": "add", "path": "/nodes/-", "value": {"id": "more",
   {"op": "add", "path": "/nodes/1/dependents/-", "value": "more"}]"#;
 const CUT: &str = r#"[{"op": "remove", "path": "/nodes/1"}, {"op": "replace", "path": "/nodes/0/dependents", "value": []}]"#;
 
-/// A run that waits for its signal.
+/// Returns a run that waits for its signal.
 fn waiting(rig: &Rig) -> String {
     rig.write("chain.graph.yaml", CHAIN);
     rig.write("grow.json", GROW);
@@ -116,7 +117,7 @@ fn what_is_refused_is_told_with_its_code(rig: &Rig) {
     assert!(rig.ok(&["runs", "patches", &run, "--diff", "2"]).contains("cannot be applied"));
     rig.fails(&["runs", "patch", &run, "--undo", "1"], 2, "ENGINE010");
 
-    // A token is there now: too late to cut it off.
+    // A token has reached the node, so it can no longer be removed.
     rig.ok(&["runs", "patch", &run, CUT, "--reason", "cut"]);
     let said = rig.fails(&["runs", "patch", &run, CUT, "--reason", "cut again"], 4, "ENGINE017");
     assert!(said.contains("inapplicable_patch"), "{said}");
@@ -138,7 +139,7 @@ fn a_patch_nobody_considers_is_said_to_wait(rig: &Rig) {
     let run = rig.ok(&["start", "chain"]);
     let sent = ["runs", "patch", &run, "@grow.json", "--reason", "r", "--id", "p", "--timeout", "200ms"];
     rig.fails(&sent, 5, "ENGINE018");
-    // Not started yet, and still it can be said what would become of it.
+    // The run has not started, and a dry run still gives the outcome.
     assert_eq!(rig.json(&["runs", "patch", &run, "@grow.json", "--dry-run"])["outcome"], "would_be_adopted");
     let _worker = rig.worker(&[]);
     let again = ["runs", "patch", &run, "@grow.json", "--reason", "r", "--id", "p"];

@@ -1,4 +1,4 @@
-//! Who did what to a run, and why.
+//! Actions of people on a run, with their reasons.
 
 mod rig;
 

@@ -1,4 +1,5 @@
-//! `rhythm run FILE`: where it plays, what it leaves alone and what it leaves behind; and commands that only look.
+//! `rhythm run FILE`: which world it uses, what it leaves unchanged and what it leaves behind. Also read-only
+//! commands.
 
 mod rig;
 
@@ -11,7 +12,7 @@ use rig::{Answer, Rig, answer, eventually};
 const ECHO: &str = "return await Task.run(\"echo\", inputs)\n";
 const WAITS: &str = "let s = await Signal.next(\"go\")\nreturn s\n";
 
-/// The command where nobody names a world; temporary files go to a folder of the test.
+/// Returns a command without a named world. Temporary files go to a folder of the test.
 fn unnamed(rig: &Rig, args: &[&str]) -> Command {
     std::fs::create_dir_all(rig.path().join("tmp")).unwrap();
     let mut command = rig.command(args);
@@ -193,7 +194,7 @@ fn what_only_looks_makes_no_database() {
     assert_eq!(std::fs::read_dir(rig.path()).unwrap().count(), 0, "nothing was made");
 }
 
-/// The first migration only, as a database of long ago has it.
+/// The database has only the first migration, as an old one does.
 #[test]
 fn what_only_looks_brings_no_schema_up_to_date() {
     let rig = Rig::sqlite();
@@ -204,7 +205,7 @@ fn what_only_looks_brings_no_schema_up_to_date() {
     assert_eq!(versions, [[Some("1".to_owned())]]);
 }
 
-/// A copy that was taken while somebody wrote: what is only in the log is seen, and nothing appears beside the files.
+/// The copy was taken while a process wrote: rows that are only in the log are read, and no new file appears.
 #[test]
 fn a_copy_that_cannot_be_written_is_read() {
     use std::os::unix::fs::PermissionsExt;
@@ -213,7 +214,7 @@ fn a_copy_that_cannot_be_written_is_read() {
     rig.write("hello.flow", ECHO);
     rig.ok(&["workflows", "register", "hello.flow"]);
     let open = rusqlite::Connection::open(rig.path().join("rhythm.db")).unwrap();
-    // Somebody who reads keeps the log as it is.
+    // An open reader keeps SQLite from checkpointing the log.
     open.execute_batch("BEGIN; SELECT COUNT(*) FROM definition;").unwrap();
     let run = rig.ok(&["start", "hello"]);
     let copy = rig.path().join("copy");
@@ -246,7 +247,7 @@ fn interrupt(child: &Child) {
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
 }
 
-/// Reads up to a line that holds this.
+/// Reads lines up to one that contains the text.
 fn until(said: &mut impl BufRead, text: &str) -> String {
     let mut all = String::new();
     while !all.contains(text) {

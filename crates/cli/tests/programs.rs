@@ -1,12 +1,12 @@
-//! What graphs compute beside their tasks comes to the same in a scenario as in a run: conditions of every type, filters, and
-//! texts that would rather not end.
+//! Programs of graphs give the same results in a scenario as in a run: conditions of every type, filters, and
+//! programs that exceed a limit.
 
 mod rig;
 
 use rig::Rig;
 use serde_json::{Value, json};
 
-/// A graph that gives "yes" when the condition is met by `output`, else "no".
+/// Returns a graph whose output is "yes" if `output` meets the condition, else "no".
 fn asked(condition: Value, output: Value) -> Value {
     let rules = json!([{"condition": condition, "next_nodes": ["yes"]}]);
     let branch = json!({"type": "conditional", "rules": rules, "default": ["no"]});
@@ -30,7 +30,7 @@ fn cel(expression: &str) -> Value {
     json!({"type": "cel", "expression": expression})
 }
 
-/// Each with what it gives, or nothing when it fails for taking too much.
+/// Returns graphs with their outputs, or with `None` if the graph fails because a limit is exceeded.
 fn cases() -> Vec<(Value, Option<Value>)> {
     let output = || json!({"n": 5, "list": [1, 2], "name": "ann"});
     let schema = |wanted: &str| json!({"type": "schema_validation", "schema": {"properties": {"n": {"type": wanted}}}});

@@ -1,4 +1,4 @@
-//! The reference in `docs/` is what the command says of itself.
+//! Checks that the reference in `docs/` equals the help texts of the command.
 
 mod rig;
 

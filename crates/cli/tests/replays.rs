@@ -1,11 +1,11 @@
-//! A failed node once more, from the command line: as it was, with another config, and what is refused.
+//! Retrying a failed node from the command line: unchanged, with another config, and refusals.
 
 mod rig;
 
 use rig::Rig;
 use serde_json::json;
 
-/// Nobody signals in time, so `wait` fails.
+/// No signal arrives in time, so `wait` fails.
 const SHOP: &str = "metadata: {name: shop}
 nodes:
   - {id: pack, type: task, config: {task: echo}, dependents: [wait]}

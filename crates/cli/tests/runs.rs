@@ -64,7 +64,7 @@ fn explain_answers_in_every_state(rig: &Rig) {
     let reason = explain(rig, &run, "signal");
     let command = reason["command"].as_str().unwrap().to_owned();
     assert_eq!(command, format!("rhythm runs signal {run} approve --payload null"));
-    // What explain says can be typed as it is.
+    // The command that `explain` prints works unchanged.
     let words: Vec<&str> = command.split(' ').skip(1).collect();
     rig.ok(&words);
     let reason = explain(rig, &run, "failed");
@@ -92,7 +92,7 @@ fn a_misspelt_signal_is_named_with_those_that_are_awaited(rig: &Rig) {
     rig.until(&["runs", "show", &run], |shown| shown["status"] == "completed");
 }
 
-/// With the flags the caller gave, and a payload that the script can read.
+/// The printed command has the flags of the caller, and a payload that the flow accepts.
 fn explain_prints_commands_that_can_be_typed_as_they_are(rig: &Rig) {
     let there = ["--world", &rig.world, "--tenant", "other"];
     let elsewhere = |args: &[&str]| {
@@ -167,7 +167,7 @@ fn history_shows_the_attempts_that_were_retried(rig: &Rig) {
     assert!(rows[2]["seq"].is_null());
     assert_eq!(rows[2]["data"]["attempt"], 1);
 
-    // Page by page it is the same.
+    // Reading page by page gives the same rows.
     let mut paged = Vec::new();
     let mut cursor: Option<String> = None;
     loop {

@@ -1,4 +1,4 @@
-//! Schedules from adding to firing.
+//! Schedules, from adding one to its fire.
 
 mod rig;
 

@@ -1,4 +1,4 @@
-//! Where settings come from, and what wins; the database commands; completions.
+//! Sources of settings and their precedence; the database commands; completions.
 
 mod rig;
 
@@ -96,7 +96,7 @@ fn the_database_commands_tell_how_it_is(rig: &Rig) {
     assert_eq!(status["schema"], status["schema_known"]);
     assert!(rig.ok(&["db", "status"]).contains("open tasks    1"));
     if rig.world.starts_with("sqlite:") {
-        // What a server is set up to do is not the same everywhere.
+        // Servers are configured differently, so their findings differ.
         assert_eq!(rig.ok(&["db", "doctor"]), "all is well");
     }
 }
@@ -111,7 +111,7 @@ fn the_doctor_finds_dead_letters(rig: &Rig) {
     assert!(answer.stderr.starts_with("error[CLI013]: "), "{answer:?}");
 }
 
-/// Both are found by their checksums before anybody stumbles over them.
+/// The checksums show both before a command fails on them.
 fn the_doctor_finds_a_damaged_snapshot_and_a_damaged_blob(rig: &Rig) {
     rig.write("wait.flow", "let kept = inputs\nawait Signal.next(\"go\")\nreturn kept");
     rig.ok(&["workflows", "register", "wait.flow"]);

@@ -1,14 +1,15 @@
-//! Databases that an earlier state of Rhythm wrote, with runs of every kind under way, open and finish.
+//! Databases that an older version of Rhythm wrote, with unfinished runs of every kind, can be opened, and
+//! their runs finish.
 //!
-//! `stored/make.sh` made them with the binary of commit 32670a4: snapshots of flows and graphs of format 1, schema 5
-//! (PostgreSQL) and 4 (SQLite). They are never made anew; a later format adds files of its own.
+//! `stored/make.sh` made them with the binary of commit 32670a4: snapshots of flows and graphs of format 1,
+//! schema 5 (PostgreSQL) and 4 (SQLite). They are never regenerated; a later format adds its own files.
 
 mod rig;
 
 use rig::Rig;
 use serde_json::{Value, json};
 
-/// What each run comes to once it has what it waits for.
+/// Returns the expected output of each run after its waits are answered.
 fn outcomes() -> Vec<(&'static str, Value)> {
     vec![
         (
@@ -28,13 +29,13 @@ fn outcomes() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// The one run of a workflow that was started by hand.
+/// Returns the only run of a workflow that was started by hand.
 fn run_of(rig: &Rig, workflow: &str) -> String {
     let runs = rig.json(&["runs", "list", "--workflow", workflow]);
     runs["rows"].as_array().unwrap().last().unwrap()["id"].as_str().unwrap().to_owned()
 }
 
-/// The dead letter a run is held for.
+/// Returns the dead letter for which a run is held.
 fn letter_of(rig: &Rig, run: &str) -> String {
     let letters = rig.json(&["dead", "list"]);
     let letter = letters["rows"].as_array().unwrap().iter().find(|letter| letter["run"] == run);
@@ -49,7 +50,7 @@ fn ended(rig: &Rig, run: &str, status: &str) -> Value {
     rig.until(&["runs", "show", run], |shown| shown["status"] == status)
 }
 
-/// Those that were registered before there were numbers have them in the order of their registration.
+/// Checks that versions from before version numbers existed are numbered in the order of registration.
 fn versions_have_numbers(rig: &Rig) {
     let workflows = rig.json(&["workflows", "list"])["rows"].clone();
     assert!(!workflows.as_array().unwrap().is_empty());
@@ -66,7 +67,7 @@ fn versions_have_numbers(rig: &Rig) {
 
 fn everything_that_waited_ends(rig: &Rig) {
     rig.write("ready", "");
-    // Whoever reads first brings the schema up to date.
+    // The first command migrates the schema.
     rig.ok(&["db", "migrate"]);
     versions_have_numbers(rig);
     let _worker = rig.worker(&["--allow-shell", "--queue", "default", "--queue", "later"]);
@@ -115,7 +116,7 @@ fn everything_that_waited_ends(rig: &Rig) {
     );
     assert_eq!(ended(rig, &paused, "completed")["output"], json!({ "sum": 42, "names": [7] }));
 
-    // The histories, of which most rows were written before, fold to what is stored.
+    // The histories, mostly written by the old version, fold to the stored snapshots.
     for run in rig.json(&["runs", "list"])["rows"].as_array().unwrap() {
         rig.ok(&["verify", run["id"].as_str().unwrap()]);
     }

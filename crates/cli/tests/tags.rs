@@ -9,7 +9,7 @@ fn graph(task: &str) -> String {
     format!("metadata: {{name: order}}\nnodes:\n  - {{id: a, type: task, config: {{task: {task}}}}}\n")
 }
 
-/// Registers versions of `order`, one after the other; gives their hashes.
+/// Registers versions of `order`, one after the other. Returns their hashes.
 fn registered(rig: &Rig, tasks: &[&str]) -> Vec<String> {
     let versions = tasks.iter().map(|task| {
         rig.write("order.graph.yaml", &graph(task));

@@ -1,4 +1,4 @@
-//! Tasks from enqueueing to the end, with a worker in a process of its own.
+//! Tasks, from enqueueing to their end, with a worker in another process.
 
 mod rig;
 mod service;
@@ -74,7 +74,7 @@ fn a_paused_queue_hands_nothing_out(rig: &Rig) {
     assert_eq!(rig.ok(&["queues", "pause", "mail"]), "queue mail was paused already");
     let held = rig.ok(&["tasks", "enqueue", "echo", "--queue", "mail"]);
     let _worker = rig.worker(&["--queue", "mail:2", "--queue", "default"]);
-    // The other queue's task is done by the worker that leaves this one alone.
+    // The worker performs the task of the other queue and leaves the paused one.
     rig.ok(&["tasks", "enqueue", "echo", "--wait"]);
     assert_eq!(rig.json(&["tasks", "show", &held])["state"], "ready");
     assert!(rig.ok(&["queues", "list"]).contains("paused"));
@@ -141,7 +141,7 @@ fn programs_run_only_where_that_is_allowed(rig: &Rig) {
     assert!(answer.stdout.contains("\"truncated\":true"), "{}", answer.stdout.len());
 }
 
-/// The shell cleans up; what it started in the background ignores that it should end.
+/// The shell cleans up; its background process ignores SIGTERM.
 fn a_program_ends_with_all_it_started(rig: &Rig) {
     let script = rig.path().join("stubborn.sh");
     let (pids, told) = (rig.path().join("pids"), rig.path().join("told"));

@@ -1,4 +1,4 @@
-//! A bug in a flow is repaired in its runs from the command line.
+//! Repairs a bug of a flow in its runs from the command line.
 
 mod rig;
 
@@ -57,7 +57,7 @@ fn a_run_that_does_not_fit_is_shown_beside_the_version(rig: &Rig) {
     }
     let version = register(rig, "await Signal.next(\"stop\")\nreturn 2\n");
     rig.ok(&["runs", "retry", &run, "--version", &version, "--at-line", "1"]);
-    // It still waits for what it waited for.
+    // The run still waits for its signal.
     rig.ok(&["runs", "signal", &run, "go"]);
     let shown = rig.until(&["runs", "show", &run], |shown| shown["status"] == "completed");
     assert_eq!(shown["output"], json!(2));
@@ -98,7 +98,7 @@ fn a_fork_goes_on_with_a_repaired_version_and_the_same_keys(rig: &Rig) {
     let shown = rig.until(&["runs", "show", &fork], |shown| shown["status"] == "completed");
     assert_eq!(shown["output"], json!(5));
     rig.ok(&["verify", &fork]);
-    // Without an event: the last one before the run ended, where its task was still under way.
+    // Without an event number, forks at the last event before the run ended, where its task was still open.
     let last = rig.run(&["runs", "fork", &run, "--version", &version, "--yes", "--output", "json"]);
     let made: Value = serde_json::from_str(&last.stdout).unwrap();
     let shown =

@@ -1,4 +1,5 @@
-//! The views for SQL: they are what docs/reference/views.md says in both databases, and answer the questions they are for.
+//! The SQL views: both databases have the columns that docs/reference/views.md lists, and the views answer
+//! the questions they were made for.
 
 mod rig;
 
@@ -8,7 +9,7 @@ use std::path::Path;
 use rig::Rig;
 use serde_json::{Value, json};
 
-/// A view's columns with their types, as the page lists them.
+/// Columns of each view with their types, as the page lists them.
 type Page = BTreeMap<String, Vec<(String, String)>>;
 
 fn page() -> Page {
@@ -18,7 +19,7 @@ fn page() -> Page {
     for section in text.split("\n## `").skip(1) {
         let (view, rest) = section.split_once('`').unwrap();
         let cells = |line: &str| line.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
-        // The last section is followed by one that is no view.
+        // The section after the last view is not about a view.
         let rest = rest.split("\n## ").next().unwrap();
         let rows = rest.lines().filter(|line| line.starts_with("| `")).map(cells);
         let columns = rows.map(|cells| (cells[1].trim_matches('`').to_owned(), cells[2].clone()));
@@ -27,7 +28,7 @@ fn page() -> Page {
     page
 }
 
-/// Views that are for other views, and for the engine.
+/// Internal views, for other views and for the engine.
 const OWN: [&str; 7] =
     ["any_run", "letter", "living", "node_answer", "open_node", "run_summary", "settled_step"];
 
@@ -53,7 +54,7 @@ fn the_page_lists_every_view_and_column(rig: &Rig) {
             let rows = rig.query(&query).into_iter();
             rows.map(|row| (row[0].clone().unwrap(), row[1].clone().unwrap())).collect()
         } else {
-            // The columns of a view have no types in SQLite; the next test looks at the values.
+            // In SQLite the columns of a view have no types; the next test checks the values.
             let rows =
                 rig.query(&format!("SELECT name FROM pragma_table_xinfo('{view}') ORDER BY cid")).into_iter();
             let types = columns.iter().map(|(_, kind)| kind.clone()).chain(std::iter::repeat("?".to_owned()));
@@ -81,7 +82,8 @@ const TURNS: &str = "let state = { round: 3 }\nawait Signal.next(\"go\")\nreturn
 
 const BROKEN: &str = "metadata: {name: broken}\nnodes: [{id: charge, type: task, config: {task: fail, message: never}, retry: {max_attempts: 1}}]\n";
 
-/// A graph that waits for a person and a signal, a flow that waits, one that failed, and a task nobody does.
+/// The played runs: a graph that waits for a person and a signal, a waiting flow, a failed flow, and a task
+/// without a worker.
 struct Played {
     order: String,
     turns: String,
@@ -109,7 +111,7 @@ fn texts(rows: Vec<Vec<Option<String>>>) -> Vec<String> {
     rows.into_iter().map(|row| row.into_iter().map(cell).collect::<Vec<_>>().join(" ")).collect()
 }
 
-/// A query of the PostgreSQL dialect, as SQLite says it.
+/// Runs a query in the PostgreSQL dialect, translated for SQLite.
 fn ask(rig: &Rig, query: &str) -> Vec<String> {
     if rig.is_postgres() {
         return texts(rig.query(query));
@@ -122,7 +124,7 @@ fn ask(rig: &Rig, query: &str) -> Vec<String> {
     texts(rig.query(&query))
 }
 
-/// The questions that the designs behind Rhythm ask of their tables.
+/// The queries that the designs behind Rhythm run on their tables.
 fn every_question_of_the_designs_has_its_answer(rig: &Rig) {
     let Played { order, turns, shaky, _worker } = play(rig);
     let ask = |query: &str| ask(rig, query);
@@ -215,7 +217,7 @@ fn every_question_of_the_designs_has_its_answer(rig: &Rig) {
     rig.ok(&["runs", "signal", &order, "packed"]);
 }
 
-/// Each value is of the type the page gives it.
+/// Checks that each value has the type that the page lists.
 fn every_value_has_the_type_of_its_column(rig: &Rig) {
     let Played { order, _worker, .. } = play(rig);
     rig.ok(&["runs", "signal", &order, "packed", "--payload", "{\"by\": 1}"]);

@@ -1,4 +1,4 @@
-//! How a worker starts and stops.
+//! Start and stop of workers.
 
 mod rig;
 
@@ -76,7 +76,7 @@ fn a_killed_workers_task_goes_to_another(rig: &Rig) {
     assert_eq!(shown["attempt"], 1);
 }
 
-/// Nobody is left to give it up: who reads judges by itself.
+/// No process is left to expire the worker, so readers must detect that it is gone.
 fn a_killed_last_worker_is_seen_by_everybody_who_reads(rig: &Rig) {
     rig.write("nap.flow", "await Task.run(\"sleep\", { seconds: 600 })");
     rig.ok(&["workflows", "register", "nap.flow"]);
@@ -106,7 +106,7 @@ fn a_killed_last_worker_is_seen_by_everybody_who_reads(rig: &Rig) {
     rig.until(&["workers"], |list| list["rows"].as_array().unwrap().len() == 1);
 }
 
-/// A misspelt task: nothing moves, and everything says so.
+/// The task's name is misspelt: the run does not move, and every command shows the reason.
 fn work_that_nobody_can_do_is_told_everywhere(rig: &Rig) {
     rig.write("odd.flow", "await Task.run(\"ecko\", {})");
     rig.ok(&["workflows", "register", "odd.flow"]);
@@ -133,7 +133,7 @@ fn work_that_nobody_can_do_is_told_everywhere(rig: &Rig) {
     rig.ok(&["verify", &run]);
 }
 
-/// As when another process is frozen in the middle of a write.
+/// The lock stands for a process that is frozen in the middle of a write.
 #[test]
 fn a_worker_that_starts_while_the_file_is_locked_waits_and_serves() {
     let rig = Rig::sqlite();

@@ -1,4 +1,5 @@
-//! Tags, numbers and patches of workflow versions: every move is remembered, and of two at once one is made.
+//! Tags, numbers and patches of workflow versions: every move of a tag is recorded, and of two concurrent
+//! moves one wins.
 
 use rhythm_core::{Actor, Version};
 use rhythm_engine::world::*;
@@ -41,7 +42,7 @@ impl Play<'_> {
         }
     }
 
-    /// The sources of the versions, by number.
+    /// Returns the number and source of each version, by number.
     async fn numbered(&self, sources: &[&str]) -> Vec<(u64, String)> {
         let rows = self.world.version_numbers(&self.tenant, "order").await.unwrap();
         let source = |row: &NumberedVersion| sources.iter().find(|source| version(source) == row.version);
@@ -95,11 +96,11 @@ pub async fn versions_are_numbered_in_the_order_of_their_registration(stage: &dy
     let play = Play::on(stage).await;
     assert_eq!(play.world.version_numbers(&play.tenant, "order").await.unwrap(), []);
     let sources = ["zulu", "alpha", "mike", "patched", "tagged", "last"];
-    // What is registered again keeps its number, and takes none.
+    // A source that is registered again keeps its number and takes no new one.
     play.register(&["zulu", "zulu", "alpha", "zulu", "mike", "alpha"]).await;
     play.order(patching("alpha", "patched", None)).await;
     play.order(moving("live", Some(at("mike")), 0)).await;
-    // A patch that is refused takes no number.
+    // A refused patch takes no number.
     assert!(is_conflict(&play.control(patching("mike", "never", Some(("live", 7)))).await));
     play.order(patching("mike", "tagged", Some(("live", 1)))).await;
     play.register(&["last"]).await;

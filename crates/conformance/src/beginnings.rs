@@ -1,4 +1,4 @@
-//! Runs that are created with their first commit.
+//! Runs that are created by their first commit.
 
 use rhythm_core::message::{MessageBody, Start};
 use rhythm_core::{MessageId, Status};
@@ -37,7 +37,7 @@ pub async fn a_run_begins_with_its_first_commit(stage: &dyn Stage) {
     play.nothing_to_claim().await;
     assert_eq!(play.take().await.id.as_str(), "r:2");
 
-    // From now on it is a run like any other.
+    // From now on it is an ordinary run.
     play.deliver(&new.id, signal("s1", "go")).await;
     let claimed = play.claim().await;
     assert_eq!((claimed.claim, ids(&claimed.messages)), (1, vec!["s1"]));

@@ -1,4 +1,4 @@
-//! Immutable content by its hash.
+//! Immutable content, addressed by its hash.
 
 use rhythm_core::{BlobRef, Payload};
 use rhythm_engine::world::*;
@@ -9,7 +9,7 @@ use super::play::*;
 pub async fn a_blob_comes_back_as_it_was(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let other = play.another("w2").await;
-    // Text that compresses well, bytes that do not, and the edges.
+    // Text that compresses well, bytes that do not, and sizes at the limits.
     let text = "{\"rhythm\":\"♩\"}".repeat(70_000).into_bytes();
     let mut state = 0x9e37_79b9_u32;
     let noise: Vec<u8> = std::iter::repeat_with(|| {

@@ -1,4 +1,4 @@
-//! Cancelling: queued work is removed and answered for, running work is asked to stop.
+//! Cancellation: queued tasks are removed and answered, running attempts get a cancel flag.
 
 use rhythm_core::message::{MessageBody, TaskFailed};
 use rhythm_core::{BlockedCode, CommandId, TaskId};
@@ -53,7 +53,7 @@ pub async fn a_running_task_is_asked_to_stop(stage: &dyn Stage) {
     assert_eq!((summary.state, summary.cancel_requested), (TaskState::Running, true));
     let told = play.beat_for(&task, None).await;
     assert_eq!((told.cancelled, told.lost), (vec![task.id.clone()], vec![]));
-    // It stopped; its one final message comes from its holder.
+    // The attempt stopped. Its holder sends the only final message.
     let failure = rhythm_core::Failure::cancelled("stopped");
     let body = MessageBody::TaskFailed(TaskFailed { task: CommandId(1), failure: failure.clone() });
     let message = Some(message("task:1", body));
@@ -114,7 +114,7 @@ pub async fn cancelling_all_reaches_open_tasks_and_live_children(stage: &dyn Sta
     let run = play.waiting("r", |draft| draft.task(1).task(2).child(3).child(4)).await;
     let running = play.take().await;
     assert_eq!(running.id.as_str(), "r:1");
-    // One child ends before.
+    // One child has ended already.
     let child = play.claim().await;
     assert_eq!(child.run.id.as_str(), "r.3");
     play.done(&Draft::of(&child).completed()).await;

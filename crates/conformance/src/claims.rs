@@ -286,7 +286,7 @@ pub async fn a_release_by_a_former_holder_is_ignored(stage: &dyn Stage) {
     assert_eq!(play.stored(&run).await, before);
     other.done(&Draft::of(&new).with(|item| item.more = true)).await;
 
-    // The number decides even when the worker is the same.
+    // The claim's number decides even if the worker is the same.
     let mine = play.claim().await;
     let before = play.stored(&run).await;
     play.release(&old, ReleaseOutcome::Aside(blocked(BlockedCode::Quarantined))).await;

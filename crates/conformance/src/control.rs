@@ -110,7 +110,7 @@ pub async fn runs_of_a_paused_workflow_wait(stage: &dyn Stage) {
     assert_eq!(play.claim().await.run.id, run);
 }
 
-/// A queue and a workflow of one name are paused and resumed apart.
+/// Pausing a queue does not pause the workflow of the same name, and the reverse.
 pub async fn a_queue_and_a_workflow_of_one_name_are_two_things(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let name = || "drill".to_owned();
@@ -134,7 +134,7 @@ pub async fn a_queue_and_a_workflow_of_one_name_are_two_things(stage: &dyn Stage
     assert_eq!(play.world.claim_tasks(request()).await.unwrap().tasks.len(), 1);
 }
 
-/// Only a single run's pause stops the step under way; a workflow's pause lets it end.
+/// Pausing one run refuses the transition under way. Pausing its workflow lets that transition commit.
 pub async fn a_claim_from_before_a_workflows_pause_still_commits(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     play.start("r").await;
@@ -166,7 +166,7 @@ pub async fn an_annotation_is_one_row_of_history(stage: &dyn Stage) {
     assert_eq!(rows[1].at, play.now().await);
     let summary = play.picture(&run).await.summary;
     assert_eq!((summary.seq, summary.revision), (2, 2));
-    // The transition under way would write the same row number.
+    // The transition under way would write a row with the same number.
     play.refused(&Draft::of(&claimed)).await;
 }
 

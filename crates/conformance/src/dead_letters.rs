@@ -1,4 +1,4 @@
-//! Tasks out of attempts: letters, held runs, requeueing and discarding.
+//! Tasks out of attempts: dead letters, held runs, requeueing and discarding.
 
 use rhythm_core::message::{MessageBody, TaskFailed};
 use rhythm_core::{Actor, Blocked, BlockedCode, CommandId, Message, RunId, Timestamp};
@@ -30,7 +30,7 @@ async fn give_up(play: &Play<'_>) -> ClaimedTask {
     task
 }
 
-/// A run `r` held for its task 1.
+/// Returns a run `r` that is held for its task 1.
 async fn held(play: &Play<'_>) -> (RunId, ClaimedTask) {
     let run = play.waiting("r", |draft| draft.task(1)).await;
     let task = play.take().await;

@@ -6,7 +6,7 @@ use rhythm_engine::world::*;
 use super::Stage;
 use super::play::*;
 
-/// A run `r` that waits for its task 1, which this worker holds.
+/// Returns a run `r` that waits for its task 1, which this worker holds.
 async fn ready_to_fuse(play: &Play<'_>) -> (ClaimedTask, RunRow) {
     play.waiting("r", |draft| draft.awaiting(&["go"]).task(1)).await;
     play.take_with_run().await

@@ -1,4 +1,4 @@
-//! Artifacts: content that is kept until it is removed.
+//! Artifacts: blobs that are kept until they are removed explicitly.
 
 use rhythm_core::{Actor, BlobRef, Millis};
 use rhythm_engine::world::*;
@@ -30,7 +30,7 @@ pub async fn an_artifact_is_kept_until_it_is_removed(stage: &dyn Stage) {
     stage.clock().advance(secs(1));
     let later = play.now().await;
     play.order(keeping(&second, "judge.py")).await;
-    // What is kept already keeps its name.
+    // An existing artifact keeps its name.
     assert_eq!(play.control(keeping(&first, "another")).await, Ok(Controlled::Unchanged));
     let rows = play.artifacts().await;
     let newest = ArtifactRow {
@@ -60,7 +60,7 @@ pub async fn a_kept_blob_is_not_collected(stage: &dyn Stage) {
         play.upkeep(look.clone()).await;
     }
     assert!(is_there(&kept).await && is_there(&named).await);
-    // Once removed, content stays only where something names it.
+    // After removal the content stays only where something refers to it.
     for blob in [&kept, &named] {
         play.order(Control::RemoveArtifact { hash: blob.hash.clone() }).await;
     }
@@ -75,7 +75,7 @@ pub async fn what_is_not_there_cannot_be_kept(stage: &dyn Stage) {
     let answer = play.control(keeping(&BlobRef::of(b"never stored"), "x")).await;
     assert!(matches!(answer, Err(WorldError::NotFound(_))), "{answer:?}");
     assert_eq!(play.artifacts().await, []);
-    // Nothing named it at the last look, the next one would take it: whoever keeps it is in time.
+    // The last pass marked it and the next would remove it: keeping it now is in time.
     let marked = play.content("marked").await;
     let look = Upkeep::CollectBlobs { grace: Millis::ZERO, limit: 100 };
     play.upkeep(look.clone()).await;

@@ -48,7 +48,7 @@ pub trait Stage: Send + Sync {
     /// of that process.
     async fn handle(&self) -> Arc<dyn World>;
 
-    /// The clock injected into every handle.
+    /// Returns the clock of every handle.
     fn clock(&self) -> &ManualClock;
 }
 
@@ -87,7 +87,7 @@ macro_rules! conformance_names {
     };
 }
 
-/// Every module of the suite with its tests.
+/// The modules of the suite with their tests.
 pub const TESTS: &[(&str, &[&str])] = crate::conformance_tests!(conformance_names);
 
 /// The only list of conformance tests, passed to another macro of this crate.

@@ -22,7 +22,7 @@ pub const HOLD: Millis = Millis::from_secs(30);
 /// A heartbeat timeout that never expires in a test.
 pub const EVER: Millis = Millis::from_secs(50 * 365 * 24 * 3600);
 
-/// One process on the stage: a handle of its own and one registered worker.
+/// One process on the stage: its own handle and one registered worker.
 pub struct Play<'a> {
     pub stage: &'a dyn Stage,
     pub world: Arc<dyn World>,
@@ -31,7 +31,7 @@ pub struct Play<'a> {
 }
 
 impl<'a> Play<'a> {
-    /// The first process, with worker `w1`.
+    /// Opens the first process, with worker `w1`.
     pub async fn on(stage: &'a dyn Stage) -> Play<'a> {
         Self::enter(stage, TenantId::default(), "w1").await
     }
@@ -41,7 +41,7 @@ impl<'a> Play<'a> {
         Self::enter(self.stage, self.tenant.clone(), worker).await
     }
 
-    /// The same process working for another tenant.
+    /// Returns the same process for another tenant.
     pub async fn tenant(&self, tenant: &str) -> Play<'a> {
         let play = Play {
             stage: self.stage,
@@ -158,7 +158,7 @@ impl Play<'_> {
         self.send(items, vec![]).await
     }
 
-    /// A commit that must be written.
+    /// Sends a commit that must be written.
     pub async fn done(&self, draft: &Draft) -> Done {
         match self.commit(&[draft]).await.pop() {
             Some(CommitOutcome::Done(done)) => done,
@@ -209,7 +209,7 @@ impl Play<'_> {
         self.world.history(query).await.unwrap()
     }
 
-    /// All that is stored of a run.
+    /// Returns everything stored of a run.
     pub async fn stored(&self, run: &RunId) -> (Option<Picture>, Vec<Event>) {
         (self.find(run).await, self.history(run).await)
     }
@@ -267,7 +267,7 @@ impl Play<'_> {
         self.world.finish_tasks(FinishTasks { tenant, worker, finished }).await.unwrap()
     }
 
-    /// Ends an attempt; its run, if any, gets no message.
+    /// Ends an attempt without a message to its run.
     pub async fn finish(&self, task: &ClaimedTask, outcome: TaskOutcome) -> Finish {
         let finished = FinishedTask { task: task.id.clone(), claim: task.claim, outcome, message: None };
         self.finish_all(vec![finished]).await[0]

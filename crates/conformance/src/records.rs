@@ -40,7 +40,7 @@ pub async fn a_run_that_takes_back_what_it_did_says_so(stage: &dyn Stage) {
 /// Pages of three, while other calls create and end runs.
 pub async fn a_walk_through_runs_meets_each_once(stage: &dyn Stage) {
     let play = Play::on(stage).await;
-    // Some share a millisecond, some do not; some have ended, some have not.
+    // Some runs share a millisecond and some do not; some have ended and some have not.
     for n in 0..20 {
         play.start(&format!("r{n:02}")).await;
         if n % 3 == 0 {

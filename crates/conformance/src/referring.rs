@@ -1,4 +1,4 @@
-//! Commits and the blobs they refer to: a world checks them in the transaction that writes the commit.
+//! Commits and the blobs they refer to: the world checks the blobs in the transaction that writes the commit.
 
 use rhythm_core::event::{EventData, Marker};
 use rhythm_core::message::{MessageBody, Start};

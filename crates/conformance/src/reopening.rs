@@ -231,7 +231,7 @@ pub async fn reopening_with_a_missing_letter_changes_nothing(stage: &dyn Stage) 
     play.nothing_to_take().await;
 }
 
-/// Failing, reopening and failing again is no special case.
+/// A run may fail, be reopened and fail again any number of times.
 pub async fn a_reopened_run_may_fail_again(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.awaiting(&["go"]).failed()).await;

@@ -76,7 +76,7 @@ pub async fn a_schedule_fires_once_for_each_time(stage: &dyn Stage) {
     let other = play.another("w2").await;
     let now = play.now().await;
     play.order(Control::PutSchedule(schedule("nightly", now))).await;
-    // Two processes that saw it due.
+    // Two processes that both found it due.
     let (one, two) = tokio::join!(
         play.control(fire("nightly", now, vec![new_run("one")])),
         other.control(fire("nightly", now, vec![new_run("two")])),

@@ -52,7 +52,7 @@ pub async fn the_start_comes_before_messages_that_overtook_it(stage: &dyn Stage)
     assert_eq!(play.deliver(&run, cancel("c1")).await, Delivered::Accepted);
     let claimed = play.claim().await;
     assert_eq!(ids(&claimed.messages), ["start", "c1"]);
-    // Only the first commit consumes the start; it is not listed again afterwards.
+    // The first commit consumes the start; it is not listed again.
     play.done(&Draft::of(&claimed).only(&claimed.messages[..1]).with(|item| item.more = true)).await;
     assert_eq!(ids(&play.claim().await.messages), ["c1"]);
 }

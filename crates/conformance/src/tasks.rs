@@ -48,7 +48,7 @@ pub async fn a_standalone_task_ends_with_its_output(stage: &dyn Stage) {
     play.nothing_to_take().await;
 }
 
-/// The label and item of a task stand in every listing it can be in, at each attempt, and with its letter.
+/// Every listing of a task shows its label and item, at each attempt and in its dead letter.
 pub async fn a_task_is_known_by_its_label_and_item(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let sign = |options: &TaskOptions| (options.label.clone(), options.item);

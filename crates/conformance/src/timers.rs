@@ -28,7 +28,7 @@ pub async fn a_timer_is_never_early_and_fires_once(stage: &dyn Stage) {
     play.nothing_to_claim().await;
 }
 
-/// Two processes that sweep at once move a timer once.
+/// Two concurrent sweeps fire a timer once.
 pub async fn sweeping_processes_fire_a_timer_once(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let other = play.another("w2").await;
@@ -163,7 +163,7 @@ pub async fn a_timer_of_a_paused_run_waits_in_its_inbox(stage: &dyn Stage) {
     assert_eq!(ids(&play.claim().await.messages), ["timer:1"]);
 }
 
-/// A timer counts as arrived, so a step that has not seen it cannot be fused.
+/// A fired timer counts as arrived, so a step that has not seen it cannot be fused.
 pub async fn a_fired_timer_refuses_a_fused_commit(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let due = play.now().await.plus(secs(10));

@@ -98,7 +98,7 @@ pub async fn a_pending_letter_keeps_its_run_and_the_runs_above_it(stage: &dyn St
     assert_eq!(play.history(&below).await, history);
     assert_eq!(play.world.attempts(&play.tenant, &below).await.unwrap().len(), 1);
     assert_eq!(play.world.health().await.unwrap().kept_runs, 1);
-    // Its key too: the same start is the same run.
+    // Its idempotency key is kept too: the same start finds the same run.
     assert_eq!(play.create(vec![new_run("r")]).await, [Creation::Exists]);
     play.order(Control::DiscardDead { task: task.id, message: None }).await;
     play.upkeep(keep()).await;
@@ -121,7 +121,7 @@ pub async fn a_deleted_run_leaves_nothing(stage: &dyn Stage) {
     assert!(play.find(&other).await.is_some());
     let again = play.control(Control::DeleteRun { run, letters: true }).await;
     assert!(matches!(again, Err(WorldError::NotFound(_))), "{again:?}");
-    // Its key is free.
+    // Its id is free.
     assert_eq!(play.create(vec![new_run("r")]).await, [Creation::Created]);
 }
 
@@ -249,7 +249,7 @@ pub async fn a_run_nothing_will_wake_is_reported_once(stage: &dyn Stage) {
     assert_eq!(stuck(&play).await, []);
     stage.clock().advance(secs(600));
     assert_eq!(stuck(&play).await, []);
-    // It moves, and gets stuck again.
+    // The run moves, and is stuck again later.
     play.deliver(&run, cancel("c1")).await;
     play.done(&Draft::of(&play.claim().await)).await;
     assert_eq!(stuck(&play).await, []);

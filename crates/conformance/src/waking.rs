@@ -21,7 +21,7 @@ async fn sleepers(play: &Play<'_>, lengths: &[(&str, u64)]) -> Vec<RunId> {
     runs
 }
 
-/// A run `r` whose timer is due.
+/// Returns a run `r` whose timer is due.
 async fn due_run(play: &Play<'_>) -> DueRun {
     sleepers(play, &[("r", 1)]).await;
     play.stage.clock().advance(secs(1));
@@ -189,7 +189,7 @@ pub async fn of_two_who_wake_up_what_is_due_one_does(stage: &dyn Stage) {
     }
 }
 
-/// The answer was lost: the same commit is sent again.
+/// The response was lost, so the same commit is sent again.
 pub async fn a_repeated_commit_gets_its_first_answer(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let draft = Draft::waking(&due_run(&play).await).own_task(2);

@@ -7,7 +7,7 @@ use rhythm_conformance::TESTS;
 
 const CONTRACT: &str = include_str!("../../engine/src/world.rs");
 
-/// The doc comment of `pub trait World`.
+/// Returns the promises in the doc comment of `pub trait World`.
 fn promises() -> Vec<String> {
     let before = CONTRACT.split("#[async_trait]\npub trait World").next().unwrap();
     let mut lines: Vec<&str> = before.lines().rev().take_while(|line| line.starts_with("///")).collect();
@@ -25,7 +25,8 @@ fn promises() -> Vec<String> {
     promises
 }
 
-/// Backticked words that look like test names: methods such as `commit` have no underscore.
+/// Returns the backticked words that look like test names: those with an underscore. Methods such as `commit`
+/// have none.
 fn test_names(promise: &str) -> Vec<&str> {
     promise.split('`').skip(1).step_by(2).filter(|word| word.contains('_')).collect()
 }

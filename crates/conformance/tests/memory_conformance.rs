@@ -1,4 +1,4 @@
-//! The in-memory reference world against the whole contract.
+//! Runs the whole conformance suite on the in-memory reference world.
 
 #[path = "memory_stage/mod.rs"]
 mod memory_stage;

@@ -1,5 +1,5 @@
-//! What a program asks for. Commands are data: the engine writes them in the commit of the transition that
-//! caused them, and somebody else makes them happen.
+//! Commands: the work a program asks for, as data. The engine writes commands in the commit of the transition
+//! that caused them; the workers and the world carry them out.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,34 +8,34 @@ use crate::payload::Payload;
 use crate::task::TaskSpec;
 use crate::time::{Millis, Timestamp};
 
-/// A message to the run itself, later.
+/// A timer: delivers `TimerFired` to the run itself at `fire_at`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimerSpec {
     pub timer: CommandId,
     pub fire_at: Timestamp,
-    /// A text for people.
+    /// Text shown to people in place of the number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
 }
 
-/// A run started by a run. Its id is the parent's id and the command's number.
+/// A run started by a run. Its id is the parent's id, a dot and the command's number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChildSpec {
     pub child: CommandId,
     pub workflow: String,
-    /// The version to pin; the one current at the commit when absent.
+    /// Version to pin. When absent, the version current at the commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
     pub input: Payload,
     #[serde(default)]
     pub priority: i32,
-    /// From the moment the child is created.
+    /// Time limit of the child, counted from its creation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Millis>,
-    /// A text for people.
+    /// Text shown to people beside the workflow's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// The item of a list it is about, from 0.
+    /// Index, from 0, of the list item this child works on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<u64>,
 }
@@ -49,6 +49,7 @@ pub struct SignalSpec {
     pub payload: Payload,
 }
 
+/// A command of a program. Tasks, timers and children are numbered by the program and answered by messages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {

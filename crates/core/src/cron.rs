@@ -1,6 +1,6 @@
-//! Cron rules in a time zone: reading one, and finding its next fire. What is due after a late poll is in `due.rs`.
-//! croner answers only for the plain calendar; what changing clocks do is decided here, because croner's own
-//! zone search invents a fire where the gap begins at midnight (Santiago) and loses one where it ends there (Nuuk).
+//! Cron rules in a time zone: parsing and the next fire. `due.rs` decides what starts after a late poll.
+//! croner computes only the plain calendar. Clock changes are handled here, because croner's own zone search
+//! invents a fire when the gap begins at midnight (Santiago) and loses one when it ends there (Nuuk).
 
 mod due;
 mod syntax;
@@ -17,7 +17,7 @@ use crate::time::Timestamp;
 /// 0001-01-01, where croner's calendar begins.
 const FIRST_SECOND: i64 = -62_135_596_800;
 
-/// Why a schedule cannot be read, and what to write instead.
+/// Reasons a cron rule or zone is refused. Each message says what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CronError {
     #[error("the cron rule is empty: write five fields, such as \"0 9 * * MON-FRI\", or @daily")]
@@ -37,17 +37,17 @@ pub enum CronError {
     Zone { zone: String, example: String },
 }
 
-/// A cron rule in a time zone: five fields, or six with seconds in front, or `@hourly`, `@daily`, `@weekly`,
-/// `@monthly`, `@yearly`. `L`, `15W`, `LW`, `5#2` and `5L` are known; when both day fields are given, either
-/// is enough.
+/// A cron rule in a time zone: five fields, or six with seconds first, or `@hourly`, `@daily`, `@weekly`,
+/// `@monthly`, `@yearly`. `L`, `15W`, `LW`, `5#2` and `5L` are supported. When both day fields are given, a
+/// day that matches either one fires.
 ///
 /// When the clocks change, two kinds of rules differ:
 ///
 /// - A fixed-time rule gives its time of day in plain numbers (`30 2 * * *`, `0 6,18 * * *`). It keeps to the
 ///   calendar: a time that the clocks skip in spring fires at the first instant after the gap (several in one
 ///   gap: once), a time that comes twice in autumn fires the first time only.
-/// - Any other rule (`*`, ranges, steps in the time of day) keeps to the clock on the wall: it fires whenever
-///   that clock shows a matching time, so not at all for skipped times and twice for repeated ones.
+/// - Any other rule (`*`, ranges, steps in the time of day) follows the local clock. It fires whenever that
+///   clock shows a matching time: never for a skipped time and twice for a repeated one.
 ///   `*/15 * * * *` therefore fires every 15 minutes of real time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cron {
@@ -58,6 +58,7 @@ pub struct Cron {
 }
 
 impl Cron {
+    /// Parses a rule for the named IANA zone. Returns a [`CronError`] when the rule or the zone is not valid.
     pub fn parse(text: &str, zone: &str) -> Result<Cron, CronError> {
         let checked = syntax::check(text)?;
         let parser = CronParser::builder().seconds(Seconds::Required).year(Year::Disallowed).build();
@@ -68,33 +69,34 @@ impl Cron {
         Ok(Cron { text: text.trim().to_owned(), rule, fixed: checked.fixed, zone: find_zone(zone)? })
     }
 
-    /// The rule as it was written.
+    /// Returns the rule as written.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The name of the zone, in its official spelling.
+    /// Returns the name of the zone in its official spelling.
     pub fn zone(&self) -> &str {
         self.zone.iana_name().unwrap_or("UTC")
     }
 
-    /// The rule in English, with its zone.
+    /// Returns the rule in English, with its zone.
     pub fn describe(&self) -> String {
         format!("{} ({})", self.rule.describe().trim_end_matches('.'), self.zone())
     }
 
-    /// The first fire later than `after`; none for a rule that never fires, such as 30 February. The search ends
-    /// with the year 5000, after about 15 ms.
+    /// Returns the first fire later than `after`. Returns `None` for a rule that never fires, such as 30
+    /// February: the search ends with the year 5000, after about 15 ms.
     pub fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
-        // Fires are whole seconds: what is later than the second begun is later than `after`.
+        // Fires are whole seconds. A fire later than the start of this second is therefore later than
+        // `after`.
         let second = after.millis().div_euclid(1000).max(FIRST_SECOND);
         let after = jiff::Timestamp::from_second(second).ok()?;
         let fire = if self.fixed { self.next_fixed(after) } else { self.next_on_the_wall(after) };
         Some(Timestamp(fire?.as_millisecond()))
     }
 
-    /// Walks the calendar and looks up when each match takes place. That never runs backwards, so the first one
-    /// later than `after` is the next.
+    /// Searches the plain calendar and converts each match to an instant. Those instants never run backwards,
+    /// so the first one later than `after` is the next fire.
     fn next_fixed(&self, after: jiff::Timestamp) -> Option<jiff::Timestamp> {
         let mut wall = self.zone.to_datetime(after);
         loop {
@@ -106,6 +108,8 @@ impl Cron {
         }
     }
 
+    /// Returns the instant at which a matching local time fires: the first of two in autumn, the end of the
+    /// gap for a time that spring skips.
     fn takes_place(&self, wall: DateTime) -> Option<jiff::Timestamp> {
         match self.zone.to_ambiguous_timestamp(wall).offset() {
             AmbiguousOffset::Unambiguous { offset } => offset.to_timestamp(wall).ok(),
@@ -121,7 +125,8 @@ impl Cron {
         }
     }
 
-    /// Between two changes of the clocks the wall is the calendar at a fixed offset, so search each stretch.
+    /// Between two clock changes local time has a fixed offset, so this searches one such interval after the
+    /// other.
     fn next_on_the_wall(&self, after: jiff::Timestamp) -> Option<jiff::Timestamp> {
         let mut from = after;
         let mut inclusive = false;
@@ -138,7 +143,8 @@ impl Cron {
     }
 }
 
-/// Only the bundled database is asked, never the machine's: the same rule fires alike everywhere.
+/// Reads only the bundled zone database, never the machine's, so a rule fires at the same times on every
+/// machine.
 fn find_zone(name: &str) -> Result<TimeZone, CronError> {
     let zones = TimeZoneDatabase::bundled();
     match zones.get(name) {

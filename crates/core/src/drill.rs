@@ -1,5 +1,5 @@
-//! A small program for tests, benchmarks and the simulator: a JSON list of instructions that between them use
-//! every command and consume every message. It is no way to write workflows; `.flow` and graphs are.
+//! A small program for tests, benchmarks and the simulator: a JSON list of instructions that together use
+//! every command and consume every message. Users write workflows as `.flow` files and graphs, not as drills.
 
 mod flow_text;
 mod machine;
@@ -17,15 +17,18 @@ pub struct Drill {
 }
 
 impl Drill {
+    /// Parses a plan from JSON. Returns `BadDefinition` when the text is not a plan.
     pub fn parse(source: &[u8]) -> Result<Self, ProgramError> {
         let plan = serde_json::from_slice(source).map_err(|e| ProgramError::BadDefinition(e.to_string()))?;
         Ok(Self { plan })
     }
 
+    /// Returns the program of a plan.
     pub fn new(plan: Plan) -> Self {
         Self { plan }
     }
 
+    /// Returns the plan as JSON text, which [`Self::parse`] reads back.
     pub fn source(&self) -> String {
         serde_json::to_string(&self.plan).expect("plans always serialise")
     }

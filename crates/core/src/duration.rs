@@ -1,5 +1,5 @@
-//! Durations as text: `500ms`, `10s`, `1h30m`, `3d`, `2w`. Owns reading them, writing the canonical form, and
-//! the lenient serde form that also takes a number of seconds.
+//! Durations as text: `500ms`, `10s`, `1h30m`, `3d`, `2w`. Owns parsing, the canonical form, and the lenient
+//! serde form that also accepts a number of seconds.
 
 use std::fmt;
 
@@ -7,11 +7,11 @@ use thiserror::Error;
 
 use crate::time::Millis;
 
-/// Largest first: a duration names its units in this order, each at most once.
+/// Units, largest first. A duration names its units in this order, each at most once.
 const UNITS: [(&str, u64); 6] =
     [("w", 604_800_000), ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
 
-/// Why a text is not a duration, and what to write instead.
+/// Reasons a text is not a duration. Each message says what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DurationError {
     #[error("a duration cannot be empty: write a number and a unit, such as \"10s\" or \"1h30m\"")]
@@ -42,7 +42,8 @@ pub enum DurationError {
     TooLong(String),
 }
 
-/// Reads a duration. The whole text must match; nothing is trimmed or guessed.
+/// Parses a duration. The whole text must match: nothing is trimmed or guessed. Returns a [`DurationError`]
+/// otherwise.
 pub fn parse(text: &str) -> Result<Millis, DurationError> {
     if text.is_empty() {
         return Err(DurationError::Empty);
@@ -86,7 +87,8 @@ pub fn parse(text: &str) -> Result<Millis, DurationError> {
     Ok(Millis(total))
 }
 
-/// What `1 hour` and `2 days 3 hours` mean; nothing for a duration as it should be written.
+/// Returns the meaning of texts such as `1 hour` and `2 days 3 hours`, for the error message. Returns `None`
+/// for a text that is already in the accepted form.
 fn in_words(text: &str) -> Option<Millis> {
     const LONGEST: usize = 100;
     if text.len() > LONGEST || !text.contains(|c: char| c.is_whitespace() || c.is_alphabetic()) {
@@ -98,7 +100,7 @@ fn in_words(text: &str) -> Option<Millis> {
     while !rest.is_empty() {
         let (number, after) = split_where(rest, |c| !c.is_ascii_digit());
         let (word, after) = split_where(after.trim_start(), |c| !c.is_alphabetic());
-        // `M` may mean minutes, months or a million: letters alone are not guessed at.
+        // `M` may mean minutes, months or a million, so single letters keep their case and are not guessed.
         let word = if word.len() > 1 { word.to_ascii_lowercase() } else { word.to_owned() };
         let unit = match word.as_str() {
             "w" | "week" | "weeks" => "w",
@@ -121,7 +123,8 @@ fn split_where(text: &str, stop: impl Fn(char) -> bool) -> (&str, &str) {
     text.split_at(text.find(stop).unwrap_or(text.len()))
 }
 
-/// The rank and size of the unit, once both halves of a part are seen to be there.
+/// Returns the rank and size of the unit. Fails when the number or the unit is missing, or the unit is
+/// unknown.
 fn check_part(number: &str, unit: &str) -> Result<(usize, u64), DurationError> {
     if number.is_empty() {
         return Err(DurationError::NoNumber(unit.to_owned()));
@@ -160,7 +163,8 @@ fn decimal(text: &str, whole: &str, fraction: &str, size: u64) -> Result<u64, Du
 }
 
 impl fmt::Display for Millis {
-    /// The canonical form: largest units first, none that is zero, no decimals; it parses back.
+    /// Writes the canonical form: largest units first, zero units left out, no decimals. [`parse`] reads it
+    /// back.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if *self == Millis::ZERO {
             return f.pad("0ms");
@@ -177,8 +181,8 @@ impl fmt::Display for Millis {
     }
 }
 
-/// For `#[serde(with = "duration::lenient")]`: reads a duration text or a number of seconds (a fraction is
-/// rounded to the nearest millisecond), writes the canonical text.
+/// For `#[serde(with = "duration::lenient")]`. Reads a duration text or a number of seconds, where a fraction
+/// is rounded to the nearest millisecond. Writes the canonical text.
 pub mod lenient {
     use std::fmt;
 
@@ -222,7 +226,7 @@ pub mod lenient {
 
         fn visit_f64<E: Error>(self, secs: f64) -> Result<Millis, E> {
             let millis = (secs * 1000.0).round();
-            // 2^64 as f64: below it the cast is exact, and NaN fails both comparisons.
+            // 2^64 as f64: below it the cast is exact. NaN fails both comparisons.
             if secs >= 0.0 && millis < 18_446_744_073_709_551_616.0 {
                 Ok(Millis(millis as u64))
             } else {
@@ -232,7 +236,7 @@ pub mod lenient {
     }
 }
 
-/// [`lenient`] for an optional length.
+/// The same as [`lenient`], for an optional length.
 pub mod lenient_option {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -1,4 +1,4 @@
-//! The history of a run: messages it consumed and what they caused, one row each.
+//! The history of a run: one row for each message it consumed and for each effect of that message.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,13 +14,13 @@ use crate::time::{Millis, Timestamp};
 /// One row of a run's history.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// 1, 2, 3 ... without gaps.
+    /// Row number: 1, 2, 3 ... without gaps.
     pub seq: u64,
     pub at: Timestamp,
-    /// The row of the message that caused this one; absent for messages and for what operators do.
+    /// Number of the row of the message that caused this one. Absent for messages and for operator actions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<u64>,
-    /// Set when this row is a consumed message.
+    /// Id of the message, when this row is a consumed message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<MessageId>,
     pub actor: Actor,
@@ -32,7 +32,8 @@ pub struct Event {
 
 macro_rules! event_types {
     ($($(#[$doc:meta])* $variant:ident($body:ty) = $name:literal,)*) => {
-        /// What happened. The variant's name in snake case is the row's type, its content the row's data.
+        /// The content of a history row. The variant's name in snake case is the row's type; its content is
+        /// the row's data.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum EventData {
@@ -40,10 +41,10 @@ macro_rules! event_types {
         }
 
         impl EventData {
-            /// Every type a history can hold.
+            /// All row types.
             pub const TYPES: &'static [&'static str] = &[$($name),*];
 
-            /// The row's type.
+            /// Returns the row's type.
             pub fn kind(&self) -> &'static str {
                 match self {
                     $(Self::$variant(_) => $name,)*
@@ -67,7 +68,7 @@ event_types! {
     StepScheduled(StepScheduled) = "step_scheduled",
     StepCompleted(TaskCompleted) = "step_completed",
     StepFailed(TaskFailed) = "step_failed",
-    /// One attempt of many; listed with the history, never part of the fold.
+    /// One failed attempt that will be retried. Listed with the history, never part of the fold.
     StepRetrying(StepRetrying) = "step_retrying",
     TimerScheduled(TimerScheduled) = "timer_scheduled",
     TimerFired(TimerFired) = "timer_fired",
@@ -91,56 +92,61 @@ event_types! {
     NodeEmitted(NodeToken) = "node_emitted",
     ApprovalCreated(ApprovalCreated) = "approval_created",
     ApprovalEscalated(ApprovalEscalated) = "approval_escalated",
-    /// A message, or what the run itself decided when nobody did.
+    /// A decision by a message, or by the run itself when the wait timed out or was called off.
     ApprovalDecided(ApprovalDecided) = "approval_decided",
     ConditionEvaluated(ConditionEvaluated) = "condition_evaluated",
     Warning(Warning) = "warning",
 }
 
+/// Content of a row without data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Nothing {}
 
+/// The run completed with this output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Completed {
     pub output: Payload,
 }
 
+/// The run failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failed {
     pub failure: Failure,
 }
 
-/// What an operator did to a run, and why.
+/// Reason an operator gave for a pause or a resume.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }
 
-/// A run that had ended goes on.
+/// An operator reopened a run that had ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reopened {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// It ends after this time again, in milliseconds.
+    /// New time limit in milliseconds, counted from the reopening.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Millis>,
 }
 
+/// The run requested a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepScheduled {
     pub task: CommandId,
     pub name: String,
-    /// A text for people.
+    /// Text shown to people beside the task's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// The item of a list it is about, from 0.
+    /// Index, from 0, of the list item this task works on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<u64>,
     pub queue: String,
     pub input: Payload,
 }
 
+/// An attempt of a task failed; the next one starts at `next_at`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepRetrying {
     pub task: CommandId,
@@ -149,23 +155,26 @@ pub struct StepRetrying {
     pub next_at: Timestamp,
 }
 
+/// The run started a timer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimerScheduled {
     pub timer: CommandId,
     pub fire_at: Timestamp,
-    /// A text for people.
+    /// Text shown to people in place of the number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
 }
 
+/// The run began to wait for a signal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignalRequested {
     pub name: String,
-    /// A text for people.
+    /// Text shown to people beside the signal's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
 }
 
+/// The run sent a signal to another run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignalSent {
     pub signal: CommandId,
@@ -173,21 +182,23 @@ pub struct SignalSent {
     pub name: String,
 }
 
+/// A group of commands that run in parallel started or completed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
     pub group: CommandId,
     pub members: Vec<CommandId>,
 }
 
+/// The run started a child.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChildStarted {
     pub child: CommandId,
     pub run: RunId,
     pub workflow: String,
-    /// A text for people.
+    /// Text shown to people beside the workflow's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// The item of a list it is about, from 0.
+    /// Index, from 0, of the list item this child works on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -195,6 +206,7 @@ pub struct ChildStarted {
     pub input: Payload,
 }
 
+/// A named point in the history, set by the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marker {
     pub name: String,
@@ -202,6 +214,7 @@ pub struct Marker {
     pub data: Payload,
 }
 
+/// A log line of the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Log {
     pub message: String,
@@ -209,63 +222,67 @@ pub struct Log {
     pub data: Payload,
 }
 
+/// The run was forked from another one, whose history up to `at_seq` it starts with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forked {
     pub from: RunId,
     pub at_seq: u64,
 }
 
-/// One token a node took or gave, with the run's counter before and after. `from` and `to` of the emitted ones, in the
-/// order of their rows, are the path of the run.
+/// One token that a node consumed or emitted, with the run's token counter before and after. `from` and `to`
+/// of the emitted tokens, in row order, are the path of the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeToken {
-    /// 1, 2, 3 ... within its run.
+    /// Token number: 1, 2, 3 ... within its run.
     pub token: u64,
-    /// Absent for those a run begins with.
+    /// Absent for the tokens a run begins with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     pub to: String,
-    /// How many nodes its path has behind it.
+    /// Number of nodes on the token's path so far.
     pub hop: u32,
-    /// `emit:<token>` or `consume:<token>`: no run has two rows with the same.
+    /// `emit:<token>` or `consume:<token>`, unique within a run.
     pub op_key: String,
     pub counter_before: u64,
     pub counter_after: u64,
-    /// Of a consumed one: the first token of those its node took together, so one execution has one.
+    /// For a consumed token: the first of the tokens that its node consumed together, so each execution has
+    /// one number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visit: Option<u64>,
-    /// Of a consumed one: what the node had asked for, when it asked for anything. The answer to that is in a row of its own
-    /// (`task:<command>`), and is what the tokens carry that were emitted with this.
+    /// For a consumed token: the command that the node issued, if any. The answer has a row of its own
+    /// (`task:<command>`); the tokens emitted together with this row carry that answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandId>,
-    /// Of the first one that was emitted with a value the run has made itself: that value, which stands nowhere else.
+    /// For the first token emitted with a value that the run computed itself: that value, which no other row
+    /// holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Payload>,
 }
 
-/// A run goes on with another graph.
+/// A run adopted a patch and continues with another graph.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PatchAdopted {
-    /// Who asked for it: `user:ann`, `agent:<node>`.
+    /// Author of the patch: `user:ann` or `agent:<node>`.
     pub author: String,
     pub reason: String,
     pub operations: Payload,
-    /// What undoes it, as a patch of the patched document.
+    /// Patch that undoes this one when applied to the patched document.
     pub inverse: Payload,
 }
 
-/// A run goes on as it was.
+/// A run refused a patch and keeps its graph.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PatchRefused {
     pub author: String,
-    /// Why it was asked for.
+    /// Reason given for the patch.
     pub reason: String,
     pub operations: Payload,
     pub code: String,
-    /// Why it was refused.
+    /// Reason for the refusal.
     pub message: String,
 }
 
+/// The run asked people for a decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalCreated {
     pub approval: CommandId,
@@ -274,23 +291,24 @@ pub struct ApprovalCreated {
     pub approvers: Vec<String>,
     #[serde(default)]
     pub payload: Payload,
-    /// How often the node has asked, this time included; absent where a node asks once.
+    /// Number of times the node has asked, this time included. Absent where a node asks once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visit: Option<u32>,
-    /// When the run stops waiting for an answer.
+    /// Time at which the run stops waiting for a decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_ui_url: Option<String>,
 }
 
-/// Others may decide from now on.
+/// An approval was escalated: from now on these approvers decide.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalEscalated {
     pub approval: CommandId,
     pub approvers: Vec<String>,
 }
 
+/// A condition of a node was evaluated. `reason` says why it could not be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConditionEvaluated {
     pub node: String,
@@ -300,6 +318,7 @@ pub struct ConditionEvaluated {
     pub reason: String,
 }
 
+/// A warning for operators. It does not change the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
     pub code: String,
@@ -307,19 +326,22 @@ pub struct Warning {
 }
 
 impl EventData {
-    /// The row's data as JSON text.
+    /// Returns the row's data as JSON text.
     pub fn to_json(&self) -> String {
-        // Externally tagged: {"<type>":<data>}; the data is what stands between the first colon and the end.
+        // Externally tagged: {"<type>":<data>}. The data is the text between the first colon and the last
+        // brace.
         let tagged = serde_json::to_string(self).expect("events always serialise");
         tagged[self.kind().len() + 4..tagged.len() - 1].to_owned()
     }
 
-    /// The inverse of [`Self::kind`] and [`Self::to_json`]. An unknown type is an error, never dropped.
+    /// Builds the row content from [`Self::kind`] and [`Self::to_json`]. Fails for an unknown type and for
+    /// data that does not fit the type.
     pub fn from_parts(kind: &str, data: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(&format!("{{\"{kind}\":{data}}}"))
     }
 
-    /// Leaves out what a row did not have that was written before the items of lists were numbered.
+    /// Drops the item number when the written row has none, because it was written before list items were
+    /// numbered. Replay compares the two rows.
     pub fn as_old_as(mut self, written: &Self) -> Self {
         match (&mut self, written) {
             (Self::StepScheduled(own), Self::StepScheduled(row)) if row.item.is_none() => own.item = None,
@@ -329,7 +351,7 @@ impl EventData {
         self
     }
 
-    /// The history row of a consumed message.
+    /// Returns the history row of a consumed message.
     pub fn of_message(body: &MessageBody) -> Self {
         match body.clone() {
             MessageBody::Start(body) => Self::WorkflowStarted(body),
@@ -351,7 +373,7 @@ impl EventData {
 }
 
 impl Event {
-    /// The message this row remembers, when it is one.
+    /// Returns the message this row records, or `None` when the row records no message.
     pub fn to_message(&self) -> Option<Message> {
         let body = match self.data.clone() {
             EventData::WorkflowStarted(body) => MessageBody::Start(body),
@@ -379,7 +401,7 @@ impl Event {
         })
     }
 
-    /// Why the program took no part in the end of the run, on the row that says so.
+    /// Returns why the run ended without its program, when this row is the warning that records it.
     pub fn why_without_program(&self) -> Option<&str> {
         match &self.data {
             EventData::Warning(warning) if warning.code == codes::ENDED_WITHOUT_PROGRAM => {
@@ -390,7 +412,7 @@ impl Event {
     }
 }
 
-/// In JSON an event shows `type` and `data` beside its other fields.
+/// JSON form of an event: `type` and `data` beside its other fields.
 mod flat {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
     use serde_json::value::RawValue;
@@ -451,7 +473,7 @@ mod tests {
     #[test]
     fn the_names_of_the_table_are_those_of_the_enum() {
         for kind in EventData::TYPES {
-            // A wrong body is another error than an unknown variant.
+            // A wrong body gives another error than an unknown variant.
             let error = EventData::from_parts(kind, "true").unwrap_err().to_string();
             assert!(!error.contains("unknown variant"), "{kind}: {error}");
         }

@@ -1,5 +1,5 @@
-//! What a user's task or run ended with when it did not succeed: data that is stored, shown and retried.
-//! Errors of Rhythm itself are another thing and never take this shape.
+//! A failure: the value a user's task or run ended with when it did not succeed. It is stored, shown and
+//! retried. Rhythm's own errors are separate types and never take this shape.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::payload::Payload;
 
-/// Codes Rhythm itself puts into failures.
+/// Codes that Rhythm itself puts into failures and warnings.
 pub mod codes {
     /// An attempt took longer than its timeout.
     pub const TIMEOUT: &str = "TIMEOUT";
@@ -17,7 +17,7 @@ pub mod codes {
     pub const DEADLINE_EXCEEDED: &str = "DEADLINE_EXCEEDED";
     /// The work was cancelled.
     pub const CANCELLED: &str = "CANCELLED";
-    /// One attempt took down its worker too often.
+    /// One attempt crashed its worker too often.
     pub const POISON: &str = "POISON";
     /// The handler panicked.
     pub const PANIC: &str = "PANIC";
@@ -25,23 +25,23 @@ pub mod codes {
     pub const LIMIT_EXCEEDED: &str = "LIMIT_EXCEEDED";
     /// The input or output of a task does not have the form its handler declares.
     pub const BAD_PAYLOAD: &str = "BAD_PAYLOAD";
-    /// A workflow name that nothing is registered under.
+    /// No workflow is registered under this name.
     pub const UNKNOWN_WORKFLOW: &str = "UNKNOWN_WORKFLOW";
     /// The input of a child does not fit its workflow's schema.
     pub const INVALID_INPUT: &str = "INVALID_INPUT";
-    /// A warning: nobody who lives can do what the run needs.
+    /// A warning: no live worker can do the work the run needs.
     pub const NO_WORKER: &str = "NO_WORKER";
-    /// A warning in a history: the run was asked to end, and its program could not be stepped.
+    /// A warning in a history: the run was asked to end while its program could not be stepped.
     pub const ENDED_WITHOUT_PROGRAM: &str = "ENDED_WITHOUT_PROGRAM";
-    /// A warning in a history: the run remembers a lot.
+    /// A warning in a history: the run's snapshot is large.
     pub const LARGE_SNAPSHOT: &str = "LARGE_SNAPSHOT";
     /// A warning in a history: the run ended before all items of a `map` were started.
     pub const UNSTARTED_ITEMS: &str = "UNSTARTED_ITEMS";
-    /// A failure that carries no code of its own.
+    /// The code of a failure that names no code.
     pub const FAILED: &str = "FAILED";
 }
 
-/// How something ended that did not succeed.
+/// The failure of a task or run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     pub code: String,
@@ -54,18 +54,19 @@ pub struct Failure {
     pub attempts: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Payload>,
-    /// What else a program threw with it: an object.
+    /// Other fields of the thrown object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fields: Option<Box<Payload>>,
 }
 
 impl Failure {
-    /// Whether some of it lives in a blob.
+    /// Returns whether a part of it is stored in a blob.
     pub fn holds_blob(&self) -> bool {
         let parts = self.data.iter().chain(self.fields.as_deref());
         parts.into_iter().any(|part| matches!(part, Payload::Blob(_)))
     }
 
+    /// Returns a retryable failure without attempts or data; its type is its code.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
         let code = code.into();
         Self {
@@ -79,14 +80,17 @@ impl Failure {
         }
     }
 
+    /// Returns a failure that is not retried.
     pub fn permanent(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self { retryable: false, ..Self::new(code, message) }
     }
 
+    /// Returns a failure with the code `CANCELLED`, which is not retried.
     pub fn cancelled(message: impl Into<String>) -> Self {
         Self::permanent(codes::CANCELLED, message)
     }
 
+    /// Returns the failure with this number of attempts.
     pub fn with_attempts(self, attempts: u32) -> Self {
         Self { attempts, ..self }
     }

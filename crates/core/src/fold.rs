@@ -1,5 +1,24 @@
-//! Folding messages into a run: what is the same for every kind of program. Turns one message into history
-//! rows, commands and the next state, and decides how cancellation, deadlines and failures end a run.
+//! The fold: applies messages to a run, in the same way for every kind of program. Turns one message into
+//! history rows, commands and the next state. Programs decide what a run does. This file decides how
+//! cancellation, deadlines and failures end it, by message and state of the run:
+//!
+//! | message | no snapshot | running | cancelling | deadline clean-up | compensating |
+//! |---|---|---|---|---|---|
+//! | `Cancel` | cancelled | cancel, step | cancelled if it insists, else record | see 1 | step |
+//! | `DeadlineReached` | give up | cancel, step if it catches it, else give up | see 2 | record | record |
+//! | grace timer fires | - | - | cancel, step | cancel, step | - |
+//! | any other | step | step | step | step | step |
+//!
+//! - cancelled: the run ends cancelled at once. record: only the history row is written.
+//! - cancel: everything the run had started is cancelled. it insists: `at_once`, or its sender is not a run.
+//! - give up: [`Program::give_up`] may compensate; then the run fails with `DEADLINE_EXCEEDED`.
+//! - it catches it: see [`Program::catches_deadline`].
+//! - 1: fails with `DEADLINE_EXCEEDED` if `at_once`, or if it insists and is the second request; else record
+//!   and count it as the first.
+//! - 2: record in a grace period. Else step if it catches it, or fail at once; open work is kept for a step.
+//!
+//! A step that completes or fails ends a cancelling run as cancelled, unless its deadline passed first. A
+//! step whose snapshot is above [`SNAPSHOT_MAX_BYTES`] gives up with `LIMIT_EXCEEDED`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,20 +44,21 @@ pub const SNAPSHOT_WARN_BYTES: usize = 256 * 1024;
 /// A snapshot above this size fails the run.
 pub const SNAPSHOT_MAX_BYTES: usize = 1024 * 1024;
 
-/// The fold's current value.
+/// The state of a run between two messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunState {
     pub snapshot: Option<Snapshot>,
-    /// History rows so far.
+    /// Number of history rows so far.
     pub seq: u64,
-    /// The run's own time.
+    /// The run's own time, which never decreases.
     pub at: Timestamp,
     pub awaiting: BTreeSet<String>,
-    /// Cancellation was asked for; however the program ends, the run ends cancelled.
+    /// A cancellation was requested. The run ends cancelled however its program ends, unless its deadline
+    /// passed first.
     pub cancelling: bool,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     Completed(Payload),
@@ -46,37 +66,41 @@ pub enum End {
     Cancelled(String),
 }
 
-/// What one message did to a run.
+/// The effect of one message on a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Advanced {
     pub state: RunState,
     pub events: Vec<Event>,
     pub commands: Vec<Command>,
-    /// Everything the run started before this message is to be cancelled.
+    /// Cancel everything the run started before this message.
     pub cancel_open: bool,
     pub end: Option<End>,
-    /// Contents that left their inline place; they must be stored before the commit.
+    /// Large values moved out of rows and commands. Store them before the commit.
     pub blobs: Contents,
-    /// What became of failures of tasks.
+    /// Task failures that this message handled or that failed the run.
     pub settled: Vec<Settled>,
 }
 
-/// What the run has made of the failure of one of its tasks.
+/// The run's verdict on the failure of one of its tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settled {
     pub task: CommandId,
-    /// The program went on, so nobody has to do anything about it. Otherwise the run failed of it, or takes back its work
-    /// because of it.
+    /// The program handled the failure and went on, so no operator has to act. False when the failure failed
+    /// the run, or started its compensation.
     pub handled: bool,
 }
 
+/// Result of applying a message: the effect, or the blobs that the caller must load before it calls again.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Advance {
     Advanced(Box<Advanced>),
     NeedBlobs(Vec<BlobRef>),
 }
 
-/// Applies one message. `now` is the world's time; the run's own time never goes back behind what it has seen.
+/// Applies one message. `now` is the world's time; the run's own time is the later of `now` and the time of
+/// its last message. Returns [`Advance::NeedBlobs`] when the program looks into a blob that is not in
+/// `blobs`: call again with them. Fails when the program cannot step the message, for example because its
+/// snapshot is damaged.
 pub fn advance(
     program: &dyn Program,
     facts: &RunFacts,
@@ -90,15 +114,16 @@ pub fn advance(
     let grace = Grace::of(&state.awaiting);
     page.late = grace.is_some_and(|grace| !grace.cancelled);
     match &message.body {
-        // Once is enough.
+        // The deadline was already handled.
         MessageBody::DeadlineReached if grace.is_some() => return Ok(page.unchanged(state)),
         MessageBody::DeadlineReached if state.snapshot.is_some() && program.catches_deadline() => {
-            // What was open before a cancel was asked to stop with it; the rest belongs to its clean-up.
+            // An earlier cancellation has already cancelled the open work. Work that is open now belongs to
+            // the clean-up.
             page.cancel_open = !state.cancelling;
             page.late = !state.cancelling;
         }
         MessageBody::DeadlineReached => {
-            // It has failed already, or was cancelled, and takes back what it did.
+            // The run has failed or was cancelled before, and is compensating.
             if state.awaiting.contains(Compensation::UNDER_WAY) {
                 return Ok(page.unchanged(state));
             }
@@ -106,8 +131,8 @@ pub fn advance(
             let input = StepInput { facts, snapshot: state.snapshot.as_ref(), message, at, blobs };
             return give_up(program, input, (page, state), failure);
         }
-        // Nobody asked for this end: it cleans up as before, and fails as before, but does not wait for the rest when it is
-        // asked twice.
+        // The run cleans up because of its deadline and fails in the end. A first cancel does not change
+        // that; a second one ends it at once.
         MessageBody::Cancel(cancel) if page.late => {
             if state.cancelling && insists(message, cancel) || cancel.at_once {
                 page.cancel_open = true;
@@ -116,21 +141,22 @@ pub fn advance(
             page.cancelling = true;
             return Ok(page.unchanged(state));
         }
-        // A second request, or one for a run that never started, ends it at once.
+        // A second request, or one for a run that never started, ends the run at once.
         MessageBody::Cancel(cancel)
             if state.snapshot.is_none() || state.cancelling && insists(message, cancel) =>
         {
             page.cancel_open = true;
             return Ok(page.cancelled(state, cancel.reason.clone()));
         }
-        // A parent that was opened again and failed again asks a child once more that is cleaning up already.
+        // A reopened parent that failed again cancels its child a second time while the child still cleans
+        // up.
         MessageBody::Cancel(_) if state.cancelling => return Ok(page.unchanged(state)),
         MessageBody::Cancel(_) => {
-            // What takes back the run's work goes on: that is what a cancel wants, too.
+            // Compensation goes on, because a cancel would start it too.
             page.cancel_open = !state.awaiting.contains(Compensation::UNDER_WAY);
             page.cancelling = true;
         }
-        // Its clean-up has taken too long.
+        // The clean-up took longer than its grace period.
         MessageBody::TimerFired(fired) if grace.is_some_and(|grace| grace.timer == fired.timer) => {
             page.cancel_open = true;
         }
@@ -146,19 +172,20 @@ pub fn advance(
     }
 }
 
-/// How a run fails whose deadline has passed.
+/// Returns the failure of a run whose deadline has passed.
 pub fn past_deadline() -> Failure {
     Failure::permanent(codes::DEADLINE_EXCEEDED, "the run's deadline has passed")
 }
 
-/// The same for one whose clean-up has failed, too.
+/// Returns the failure of a run whose deadline has passed and whose clean-up failed as well.
 pub fn late_failure(of_clean_up: &Failure) -> Failure {
     let late = past_deadline();
     Failure { message: format!("{}; its clean-up failed: {of_clean_up}", late.message), ..late }
 }
 
-/// Ends a run that was asked to end and cannot be stepped: its program is not asked. The history says why, so that a fold of
-/// it does not ask the program either.
+/// Ends a run whose program cannot be stepped, without calling it. A `Cancel` ends it as cancelled unless its
+/// deadline passed first; otherwise it fails with `DEADLINE_EXCEEDED`. A warning row records `why`, so that
+/// replaying the history leaves the program out too.
 pub fn end_at_once(state: &RunState, message: &Message, now: Timestamp, why: &str) -> Advance {
     let mut page = Page::open(state, message, now.max(state.at));
     page.cancel_open = true;
@@ -172,8 +199,9 @@ pub fn end_at_once(state: &RunState, message: &Message, now: Timestamp, why: &st
     }
 }
 
-/// Gives a run to another version of its workflow: the first program has stepped it so far, the second one steps every
-/// later message. `facts` are those with the new version.
+/// Moves a run to another version of its workflow. `before` has stepped it so far; `after` steps every later
+/// message. `facts` carry the new version. Fails with `Misfit` when `after` cannot continue from the run's
+/// position, or when the new snapshot is too large.
 pub fn change_version(
     (before, after): (&dyn Program, &dyn Program),
     facts: &RunFacts,
@@ -199,7 +227,7 @@ pub fn change_version(
     }
 }
 
-/// As [`advance`]; what the step looks into may also be among `made`, and only what is neither here nor there is asked for.
+/// Works like [`advance`], and also takes blobs from `made`. Requests only blobs that are in neither set.
 pub fn advance_with(
     program: &dyn Program,
     facts: &RunFacts,
@@ -227,22 +255,23 @@ pub fn advance_with(
     }
 }
 
-/// Contents as steps look for them.
+/// Returns the contents keyed by hash, the form in which steps look them up.
 pub fn by_hash(blobs: &[(BlobRef, Arc<[u8]>)]) -> impl Iterator<Item = (String, Arc<[u8]>)> {
     blobs.iter().map(|(blob, content)| (blob.hash.clone(), content.clone()))
 }
 
-/// The run fails, whatever its program thinks of it; what can be taken back first, is.
+/// Fails the run for a reason outside its program. The program may compensate first: then the run waits
+/// instead.
 fn give_up(
     program: &dyn Program,
     input: StepInput<'_>,
     (mut page, state): (Page, &RunState),
     failure: Failure,
 ) -> Result<Advance, ProgramError> {
-    // Its deadline came first; what went wrong after it is told with it.
+    // The deadline passed first, so the run fails because of it. The message names the later failure too.
     let failure =
         if page.late && failure.code != codes::DEADLINE_EXCEEDED { late_failure(&failure) } else { failure };
-    // Whoever was cancelled has taken back what it could, or does so.
+    // A cancelled run has compensated already, or is doing so.
     let asked = if page.cancelling { None } else { program.give_up(input, &failure)? };
     match asked {
         Some(Step::NeedBlobs(wanted)) => Ok(Advance::NeedBlobs(wanted)),
@@ -258,30 +287,32 @@ fn give_up(
     }
 }
 
-/// Whether somebody who asks again does not want to wait for clean-up.
+/// Returns whether a repeated cancel ends the run without waiting for its clean-up.
 fn insists(message: &Message, cancel: &Cancel) -> bool {
     cancel.at_once || !message.actor.is_run()
 }
 
-/// Folds the messages of one commit, one after the other, as [`advance`] does. The snapshot is read and written as rarely
-/// as the program allows.
+/// Applies the messages of one commit in order, each as [`advance`] does. Decodes and encodes the snapshot as
+/// rarely as the program allows.
 pub struct Fold<'a> {
     program: &'a dyn Program,
     facts: RunFacts,
     session: Option<Box<dyn Session + 'a>>,
-    /// Contents that left the snapshot with a message of this commit: no world has them yet.
+    /// Contents that left the snapshot during this commit. No world stores them yet.
     made: Blobs,
 }
 
-/// With fewer messages to come it is not worth it to keep the snapshot read.
+/// With fewer messages left, keeping the snapshot decoded costs more than it saves.
 const WORTH_A_SESSION: usize = 2;
 
 impl<'a> Fold<'a> {
+    /// Returns a fold for one commit of a run.
     pub fn new(program: &'a dyn Program, facts: RunFacts) -> Self {
         Self { program, facts, session: None, made: Blobs::new() }
     }
 
-    /// Applies one message; `more` may follow. The snapshot of `state` is right again only after [`Self::settle`].
+    /// Applies one message; `more` messages may follow. The snapshot in `state` is current only after
+    /// [`Self::settle`]. Fails as [`advance`] does.
     pub fn advance(
         &mut self,
         state: &mut RunState,
@@ -318,7 +349,8 @@ impl<'a> Fold<'a> {
         })
     }
 
-    /// Brings the snapshot up to date. Gives the contents that left it: they must be stored before the commit.
+    /// Updates the snapshot in `state`. Returns the contents that left it, which the caller must store before
+    /// the commit.
     #[must_use]
     pub fn settle(&mut self, state: &mut RunState) -> Contents {
         let Some((snapshot, blobs)) = self.session.take().and_then(|mut session| session.snapshot()) else {
@@ -330,14 +362,14 @@ impl<'a> Fold<'a> {
     }
 }
 
-/// The history rows of one message, as they are written.
+/// The history rows that one message produces, in the order they are written.
 struct Page {
     message_seq: u64,
     events: Vec<Event>,
     at: Timestamp,
     cancel_open: bool,
     cancelling: bool,
-    /// Its deadline has passed before anybody cancelled it: it fails, however its clean-up ends.
+    /// The deadline passed before the run was cancelled, so the run fails however its clean-up ends.
     late: bool,
     blobs: Contents,
     settled: Vec<Settled>,
@@ -417,7 +449,8 @@ impl Page {
         }
     }
 
-    /// A transition that fails is undone, what it had caught too; and a run that takes back its work is as good as failed.
+    /// Records which task failures were handled. None were when the transition failed, because its effects
+    /// are dropped, or when the run compensates, because it will fail.
     fn settle(&mut self, transition: &Transition) {
         let failed = matches!(transition.progress, Progress::Failed(_))
             || transition.awaiting.contains(Compensation::UNDER_WAY);
@@ -425,7 +458,7 @@ impl Page {
         self.settled.extend(settled);
     }
 
-    /// Writes what the program told and what follows from its commands.
+    /// Writes the program's own events and the rows that follow from its commands.
     fn describe(&mut self, facts: &RunFacts, state: &RunState, transition: &Transition) {
         for event in &transition.events {
             self.tell(event.clone());
@@ -443,7 +476,7 @@ impl Page {
         }
     }
 
-    /// Writes what only the program knows.
+    /// Writes an event that only the program can produce, with its large values moved to blobs.
     fn tell(&mut self, mut event: EventData) {
         match &mut event {
             EventData::Marker(marker) => self.spill(&mut marker.data),
@@ -459,8 +492,9 @@ impl Page {
         self.write(event);
     }
 
-    /// The program failed. What it told and asked for before is as good as with any other end; its waits and
-    /// timers stay as they were before the failing message, so that the run can be reopened.
+    /// Ends the run after a failure of its program. Events and commands from before the failure are kept, as
+    /// with any other end. Waits and timers stay as they were before the failing message, so that the run can
+    /// be reopened.
     fn fail_after(
         mut self,
         facts: &RunFacts,
@@ -468,7 +502,7 @@ impl Page {
         mut transition: Transition,
         failure: Failure,
     ) -> Advance {
-        // What is left to be taken back is kept for whoever asks for it again.
+        // The work that is left to compensate stays in the snapshot for a later request.
         let is_left = transition.awaiting.contains(Compensation::FAILED);
         let quiet = !is_left && transition.commands.is_empty() && transition.events.is_empty();
         let snapshot = if quiet { state.snapshot.clone() } else { Some(transition.snapshot.clone()) };
@@ -486,12 +520,12 @@ impl Page {
         self.close(snapshot, transition.awaiting, transition.commands, Some(End::Failed(failure)))
     }
 
-    /// What the message did to the run itself: nothing.
+    /// Records the message without any other change to the run.
     fn unchanged(self, state: &RunState) -> Advance {
         self.close(state.snapshot.clone(), state.awaiting.clone(), Vec::new(), None)
     }
 
-    /// The fold itself fails the run.
+    /// Fails the run by decision of the fold, not of the program.
     fn fail(mut self, state: &RunState, failure: Failure) -> Advance {
         self.write(EventData::WorkflowFailed(Failed { failure: failure.clone() }));
         self.close(state.snapshot.clone(), state.awaiting.clone(), Vec::new(), Some(End::Failed(failure)))
@@ -547,7 +581,7 @@ impl Page {
         }
     }
 
-    /// Moves a large value out of its inline place.
+    /// Moves a value above [`INLINE_MAX_BYTES`] to a blob.
     fn spill(&mut self, payload: &mut Payload) {
         if let Some((reference, content)) = spill(payload) {
             *payload = Payload::Blob(reference.clone());
@@ -556,12 +590,12 @@ impl Page {
     }
 }
 
-/// Of what is awaited, all that a run which has ended keeps.
+/// Returns the compensation marks among the awaited names. An ended run keeps only these.
 fn marks(awaiting: &BTreeSet<String>) -> BTreeSet<String> {
     awaiting.iter().filter(|name| Compensation::is_mark(name)).cloned().collect()
 }
 
-/// A run that took back what it did says what had failed, and what is left to do.
+/// Returns the reason of a cancelled run. After a compensation that failed, it names the failure.
 fn why_cancelled(transition: &Transition) -> String {
     match &transition.progress {
         Progress::Failed(failure) if !marks(&transition.awaiting).is_empty() => {
@@ -571,14 +605,14 @@ fn why_cancelled(transition: &Transition) -> String {
     }
 }
 
-/// How a run fails whose snapshot is too large to be kept.
+/// Returns the failure of a run whose snapshot is above [`SNAPSHOT_MAX_BYTES`], or `None`.
 pub fn oversize(snapshot: &Snapshot) -> Option<Failure> {
     let size = snapshot.bytes.len();
     let message = || format!("the snapshot has {size} bytes, the limit is {SNAPSHOT_MAX_BYTES}");
     (size > SNAPSHOT_MAX_BYTES).then(|| Failure::permanent(codes::LIMIT_EXCEEDED, message()))
 }
 
-/// The blob a large inline value should become.
+/// Returns the blob that an inline value above [`INLINE_MAX_BYTES`] should become, or `None`.
 pub fn spill(payload: &Payload) -> Option<(BlobRef, Arc<[u8]>)> {
     let text = payload.text().filter(|text| text.len() > INLINE_MAX_BYTES)?;
     Some((BlobRef::of(text.as_bytes()), Arc::from(text.as_bytes())))
@@ -616,7 +650,7 @@ fn describe_command(facts: &RunFacts, command: &Command) -> Option<EventData> {
     })
 }
 
-/// How a history disagrees with its program.
+/// A difference between a history and the result of its program.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Divergence {
     #[error("history has a gap: row {found} follows row {after}")]
@@ -627,9 +661,10 @@ pub enum Divergence {
     Unsteppable { seq: u64, error: ProgramError },
 }
 
-/// Folds a whole history again and compares every row with what the program says today.
+/// Folds a whole history again, compares every row with the program's current result, and returns the final
+/// state. Fails at the first gap, difference, or message that cannot be stepped.
 ///
-/// `load` is asked for blobs the steps look into.
+/// `load` fetches the blobs that steps look into; its error is returned.
 pub fn replay<E: From<Divergence>>(
     mut lineage: Lineage<'_>,
     history: &[Event],
@@ -651,7 +686,7 @@ pub fn replay<E: From<Divergence>>(
             continue;
         }
         let Some(message) = row.to_message() else {
-            // Operators write rows of their own between transitions.
+            // An operator wrote this row between transitions; no message caused it.
             state.seq = row.seq;
             state.at = state.at.max(row.at);
             continue;
@@ -665,7 +700,7 @@ pub fn replay<E: From<Divergence>>(
             }
         };
         state = advanced.state;
-        // Nobody else may have what an earlier step made and a later one let go.
+        // A blob that one step made and a later one released may exist nowhere else.
         made.extend(by_hash(&advanced.blobs));
         expected.extend(advanced.events.into_iter().skip(1));
     }
@@ -680,7 +715,7 @@ pub fn replay<E: From<Divergence>>(
     }
 }
 
-/// The last row the state covers, less the rows still expected.
+/// Returns the number of the last row compared so far.
 fn state_seq(state: &RunState, expected: &std::collections::VecDeque<Event>) -> u64 {
     state.seq - expected.len() as u64
 }

@@ -1,5 +1,5 @@
-//! Names of things. Every id inside a run is derived from the run's id and a counter kept in its snapshot,
-//! so a retried transition names the same things again.
+//! Identifiers. Every id inside a run is derived from the run's id and a counter kept in its snapshot, so a
+//! retried transition produces the same ids.
 
 use std::fmt;
 
@@ -44,7 +44,7 @@ macro_rules! text_id {
 }
 
 text_id!(
-    /// Whose data it is. Comes from the credential, never from a request body.
+    /// Owner of the data. It comes from the credential, never from a request body.
     TenantId
 );
 text_id!(
@@ -56,7 +56,7 @@ text_id!(
     TaskId
 );
 text_id!(
-    /// One thing that reaches a run; a repeated id is a repeated message.
+    /// One message to a run. A message with a repeated id is a duplicate.
     MessageId
 );
 text_id!(
@@ -64,7 +64,7 @@ text_id!(
     WorkerId
 );
 text_id!(
-    /// One try to commit; repeated unchanged when the answer was lost.
+    /// One try to commit. It is repeated unchanged when the answer was lost.
     CommitId
 );
 text_id!(
@@ -89,69 +89,70 @@ impl Default for TenantId {
     }
 }
 
-/// What the ids of forks end with.
+/// Suffix of the ids of forks.
 const FORK: &str = "~f";
 
 impl Version {
-    /// The version of a definition with this source text.
+    /// Returns the version of a definition with this source text.
     pub fn of(source: &[u8]) -> Self {
         Self(format!("sha256:{}", hex(&Sha256::digest(source))))
     }
 }
 
 impl RunId {
-    /// The id of a run started with an idempotency key: the same key always names the same run.
+    /// Returns the id of a run started with an idempotency key. The same key always gives the same id.
     pub fn for_key(tenant: &TenantId, workflow: &str, key: &str) -> Self {
         Self(uuid_from_hash(&["run", tenant.as_str(), workflow, key]))
     }
 
-    /// The id of a run or task a schedule starts at one fire time.
+    /// Returns the id of the run or task that a schedule starts at one fire time.
     pub fn for_fire(tenant: &TenantId, schedule: &str, fire_at: crate::Timestamp) -> Self {
         Self(uuid_from_hash(&["fire", tenant.as_str(), schedule, &fire_at.millis().to_string()]))
     }
 
-    /// The id of a fork, made of one nobody has. Whoever steps a run sees by its name that tasks of another run may stand for
-    /// its own.
+    /// Returns the id of a fork, derived from an unused id. Its suffix shows the engine that tasks of another
+    /// run may stand for the fork's own tasks.
     pub fn of_fork(id: impl fmt::Display) -> Self {
         Self(format!("{id}{FORK}"))
     }
 
-    /// Whether this may be a fork, or a child of one; and if so, that fork and the way from it, such as `.3.1`.
+    /// Returns the fork and the path below it (such as `.3.1`) when this id may be a fork or a child of one.
     pub fn split_fork(&self) -> Option<(Self, &str)> {
         let end = self.0.find(FORK)? + FORK.len();
         let (root, path) = self.0.split_at(end);
         (path.is_empty() || path.starts_with('.')).then(|| (Self(root.to_owned()), path))
     }
 
-    /// Whether this is `root`, or a run that one of its runs started.
+    /// Returns whether this is `root` or a run below it.
     pub fn is_in_family_of(&self, root: &Self) -> bool {
         self.0.strip_prefix(&root.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }
 
-    /// The id of the child started by command `child` of this run.
+    /// Returns the id of the child started by command `child` of this run.
     pub fn child(&self, child: CommandId) -> Self {
         Self(format!("{}.{}", self.0, child))
     }
 
-    /// The id of task number `task` of this run.
+    /// Returns the id of task number `task` of this run.
     pub fn task(&self, task: CommandId) -> TaskId {
         TaskId(format!("{}:{}", self.0, task))
     }
 }
 
 impl TaskId {
-    /// The id of a standalone task enqueued with an idempotency key.
+    /// Returns the id of a standalone task enqueued with an idempotency key.
     pub fn for_key(tenant: &TenantId, name: &str, key: &str) -> Self {
         Self(uuid_from_hash(&["task", tenant.as_str(), name, key]))
     }
 
-    /// What a handler passes to an outside service so that a redelivered attempt has no second effect.
+    /// Returns the idempotency key of an attempt. A handler passes it to an outside service, so that a
+    /// redelivered attempt has no second effect.
     pub fn attempt_key(&self, attempt: u32) -> String {
         format!("{}:{}", self.0, attempt)
     }
 }
 
-/// A UUID (version 8: content of our own) made of the SHA-256 of length-prefixed parts.
+/// Returns a UUID (version 8, custom content) from the SHA-256 of length-prefixed parts.
 fn uuid_from_hash(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in parts {

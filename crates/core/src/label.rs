@@ -1,19 +1,19 @@
-//! What people know a piece of work by: its label, or its name, and the item of a list it is about.
+//! Display names of work: its label or its name, and the list item it works on.
 
 use crate::task::TaskOptions;
 
-/// The most characters of a label.
+/// Maximum length of a label in characters.
 pub const MAX_LABEL: usize = 100;
 
-/// The tag in which a labelled child carries its label: listings show and filter it as any other.
+/// Name of the tag that holds a child's label. Listings show and filter it like any other tag.
 pub const TAG: &str = "label";
 
-/// Whether a text can be a label.
+/// Returns whether a text can be a label: not empty and at most [`MAX_LABEL`] characters.
 pub fn fits(text: &str) -> bool {
     !text.is_empty() && text.chars().count() <= MAX_LABEL
 }
 
-/// ` [3]`, ` [3: order-77]` with the key of the item; nothing for work that is about no item.
+/// Returns ` [3]`, or ` [3: order-77]` with the item's key. Returns an empty text for work without an item.
 pub fn item_mark(item: Option<u64>, key: Option<&str>) -> String {
     match (item, key) {
         (None, _) => String::new(),
@@ -22,7 +22,7 @@ pub fn item_mark(item: Option<u64>, key: Option<&str>) -> String {
     }
 }
 
-/// A name as listings show it: `Charge the card [3] (charge)`, `charge [3]`, `charge`.
+/// Returns the name for listings: `Charge the card [3] (charge)`, `charge [3]`, `charge`.
 pub fn shown(name: &str, label: Option<&str>, item: Option<u64>, key: Option<&str>) -> String {
     let mark = item_mark(item, key);
     match label {
@@ -31,7 +31,8 @@ pub fn shown(name: &str, label: Option<&str>, item: Option<u64>, key: Option<&st
     }
 }
 
-/// As a sentence names it: `"Charge the card" [3] (task charge, r:4)`, `task charge [3] (r:4)`.
+/// Returns the name for use in a sentence: `"Charge the card" [3] (task charge, r:4)` or
+/// `task charge [3] (r:4)`.
 pub fn told((kind, name, id): (&str, &str, &str), label: Option<&str>, mark: &str) -> String {
     match label {
         Some(label) => format!("\"{label}\"{mark} ({kind} {name}, {id})"),
@@ -40,12 +41,12 @@ pub fn told((kind, name, id): (&str, &str, &str), label: Option<&str>, mark: &st
 }
 
 impl TaskOptions {
-    /// The name of such a task as listings show it.
+    /// Returns the task's name for listings.
     pub fn shown(&self, name: &str) -> String {
         shown(name, self.label.as_deref(), self.item, self.key.as_deref())
     }
 
-    /// The item it is about, as [`item_mark`].
+    /// Returns the task's item in the form of [`item_mark`].
     pub fn item_mark(&self) -> String {
         item_mark(self.item, self.key.as_deref())
     }

@@ -1,8 +1,9 @@
-//! The pure heart of Rhythm.
+//! The pure kernel of Rhythm.
 //!
-//! A run is a fold: [`Program::step`] takes a snapshot and a message and gives the next snapshot, with the
-//! commands and events the message caused. Nothing here reads a clock, a file, the network, the environment
-//! or a random number; time and blobs are arguments and every id is derived. `clippy.toml` enforces it.
+//! A run is a fold: [`Program::step`] takes a snapshot and a message and returns the next snapshot, with the
+//! commands and events that the message caused. Nothing here reads a clock, a file, the network, the
+//! environment or a random number. Time and blobs are arguments, and every id is derived. `clippy.toml`
+//! enforces this.
 
 pub mod command;
 pub mod cron;

@@ -1,5 +1,5 @@
-//! The programs a history goes by: a run that changes its version is folded by one program up to that message, and by
-//! another one after it.
+//! The programs that a history was stepped by. When a run changes its version, one program folds it up to
+//! that message and another one after it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use crate::payload::Blobs;
 use crate::program::{Program, ProgramError, RunFacts};
 use crate::time::Timestamp;
 
-/// Programs by version.
+/// Programs, keyed by version.
 pub type ByVersion = BTreeMap<Version, Arc<dyn Program>>;
 
-/// A run's program at one point of its history, with those it may change to.
+/// The program of a run at one point of its history, with the programs it may change to.
 #[derive(Clone)]
 pub struct Lineage<'a> {
     now: &'a dyn Program,
@@ -23,7 +23,7 @@ pub struct Lineage<'a> {
     others: Option<&'a ByVersion>,
 }
 
-/// The version a run began with; `current` is the one it has now.
+/// Returns the version a run began with; `current` is the version it has now.
 pub fn first_version<'a>(history: &'a [Event], current: &'a Version) -> &'a Version {
     let first = history.iter().find_map(|row| match &row.data {
         EventData::VersionChanged(changed) => Some(&changed.from),
@@ -32,7 +32,7 @@ pub fn first_version<'a>(history: &'a [Event], current: &'a Version) -> &'a Vers
     first.unwrap_or(current)
 }
 
-/// Every version a history needs; `current` is the one the run has now.
+/// Returns every version needed to fold a history; `current` is the version the run has now.
 pub fn versions<'a>(history: &'a [Event], current: &'a Version) -> BTreeSet<&'a Version> {
     let mut found = BTreeSet::from([current]);
     for row in history {
@@ -44,28 +44,32 @@ pub fn versions<'a>(history: &'a [Event], current: &'a Version) -> BTreeSet<&'a 
 }
 
 impl<'a> Lineage<'a> {
-    /// Of a run that never changed its version.
+    /// Returns the lineage of a run that never changed its version.
     pub fn of(program: &'a dyn Program, facts: &RunFacts) -> Self {
         Self { now: program, facts: facts.clone(), others: None }
     }
 
-    /// Of any run, as it began. Nothing when the first version is not among the programs.
+    /// Returns the lineage of any run, at its beginning. Returns `None` when `programs` lacks the first
+    /// version.
     pub fn new(programs: &'a ByVersion, facts: &RunFacts, history: &[Event]) -> Option<Self> {
         let version = first_version(history, &facts.version).clone();
         let now = &**programs.get(&version)?;
         Some(Self { now, facts: RunFacts { version, ..facts.clone() }, others: Some(programs) })
     }
 
+    /// Returns the run's facts with the version at this point.
     pub fn facts(&self) -> &RunFacts {
         &self.facts
     }
 
+    /// Returns the program that steps the next message.
     pub fn program(&self) -> &'a dyn Program {
         self.now
     }
 
-    /// Applies a message of the history, and goes on with another program where the message says so. No program is asked
-    /// where the row after it says that none could be.
+    /// Applies a message of the history and switches to another program when the message changes the version.
+    /// When the next row is the warning that the run ended without its program, no program is called. Fails
+    /// when the new version is missing, or when the program cannot step the message.
     pub fn advance(
         &mut self,
         state: &RunState,

@@ -1,5 +1,5 @@
-//! What reaches a run. A message that was consumed becomes the history row of the same content, so the
-//! bodies here are shared with [`crate::event`].
+//! Messages: everything that reaches a run. A consumed message becomes a history row with the same content,
+//! so the bodies here are shared with [`crate::event`].
 
 use serde::{Deserialize, Serialize};
 
@@ -8,43 +8,48 @@ use crate::id::{CommandId, MessageId, RunId, Version};
 use crate::payload::Payload;
 use crate::time::Timestamp;
 
-/// Who caused something: `user:ann`, `run:<id>`, `worker:<id>`, `schedule:nightly`, `system`.
+/// Cause of a message or row: `user:ann`, `run:<id>`, `worker:<id>`, `schedule:nightly`, `system`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Actor(pub String);
 
 impl Actor {
+    /// Returns the actor of the engine and the world.
     pub fn system() -> Self {
         Self("system".to_owned())
     }
 
+    /// Returns the actor of messages that a run sends.
     pub fn run(run: &RunId) -> Self {
         Self(format!("run:{run}"))
     }
 
+    /// Returns whether a run caused it.
     pub fn is_run(&self) -> bool {
         self.0.starts_with("run:")
     }
 }
 
-/// One thing that reaches a run.
+/// One message to a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     pub id: MessageId,
-    /// When it reached the run, by the world's clock.
+    /// Time at which it reached the run, by the world's clock.
     pub at: Timestamp,
     pub actor: Actor,
-    /// W3C trace context of whoever caused it.
+    /// W3C trace context of its sender.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
     pub body: MessageBody,
 }
 
+/// The run starts with this input. The first message of every run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Start {
     pub input: Payload,
 }
 
+/// A task completed in this attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskCompleted {
     pub task: CommandId,
@@ -52,49 +57,58 @@ pub struct TaskCompleted {
     pub output: Payload,
 }
 
+/// A task failed for good: no attempt is left, or the failure is not retried.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskFailed {
     pub task: CommandId,
     pub failure: Failure,
 }
 
+/// A timer of the run fired.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimerFired {
     pub timer: CommandId,
 }
 
+/// A signal arrived from outside or from another run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignalReceived {
     pub name: String,
     pub payload: Payload,
 }
 
+/// A child of the run completed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChildCompleted {
     pub child: CommandId,
     pub output: Payload,
 }
 
+/// A child of the run failed or was cancelled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChildFailed {
     pub child: CommandId,
     pub failure: Failure,
 }
 
+/// A request to cancel the run. The program may clean up before the run ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cancel {
     pub reason: String,
-    /// The parent did not wait for its clean-up either. From people it is enough to ask twice.
+    /// The run ends without waiting for its clean-up: the parent did not wait for its own clean-up either.
+    /// People reach the same by asking twice.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_once: bool,
 }
 
 impl Cancel {
+    /// Returns a request that leaves time for clean-up.
     pub fn because(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), at_once: false }
     }
 }
 
+/// A decision about an approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalDecided {
     pub approval: CommandId,
@@ -106,67 +120,70 @@ pub struct ApprovalDecided {
     pub data: Payload,
 }
 
+/// A patch of the graph that the run uses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Patched {
     pub operations: Payload,
     pub reason: String,
 }
 
-/// A run that has ended takes back what it did.
+/// Asks a run that has ended to compensate: to undo its work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compensate {
     pub reason: String,
-    /// What it had failed with, and fails with again; absent when it had not failed.
+    /// Failure the run had ended with. The run fails with it again after the compensation. Absent when it had
+    /// not failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
 }
 
-/// A node that failed does its work again, with the tokens it has and the config its run's graph has now.
+/// Retries a failed node with the tokens it holds and the config that the run's graph has now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replay {
     pub node: String,
-    /// What it waited for when it failed: of several visits, this one.
+    /// Command that the node waited for when it failed. It selects one of several visits.
     pub command: CommandId,
     pub reason: String,
 }
 
-/// The run goes on with another version of its workflow. The version after this message steps every later one.
+/// Moves the run to another version of its workflow, which steps every later message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VersionChanged {
     pub from: Version,
     pub to: Version,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// Where the run stands in the new program. Absent for graphs, whose nodes have names, and for runs that have not begun.
+    /// The run's position in the new program. Absent for graphs, whose nodes have names, and for runs that
+    /// have not begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<MovedPosition>,
 }
 
-/// Position and variables of a flow's run, from one program to another. Recorded whole, so that folding the history again
-/// never depends on how a place was found.
+/// Position and variables of a flow's run, mapped from one program to another. The message records the whole
+/// mapping, so that folding the history again does not depend on how the position was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MovedPosition {
-    /// Index of the step that waits, in the old program and in the new one.
+    /// Index of the waiting step in the old program and in the new one.
     pub from_step: u32,
     pub to_step: u32,
-    /// Their lines in the two sources, for people.
+    /// Source lines of those steps, shown to people.
     pub from_line: u32,
     pub to_line: u32,
-    /// What a snapshot of the new program calls each variable, and what one of the old program calls it.
+    /// Name of each variable in snapshots of the new program, and its name in those of the old one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variables: Vec<(String, String)>,
-    /// Where the things under way were started: old step, new step.
+    /// Steps that started the open work: index in the old program, index in the new one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub started: Vec<(u32, u32)>,
-    /// The run's inputs, when only the new program reads them.
+    /// The run's inputs, when the new program reads them and the old one did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Payload>,
-    /// When the run started, when only the new program reads its context.
+    /// Start time of the run, when the new program reads its context and the old one did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
 }
 
-/// What a message says. Externally tagged: raw JSON inside needs a format that does not buffer.
+/// Content of a message. Externally tagged, because the raw JSON inside needs a format that does not buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageBody {
@@ -178,18 +195,18 @@ pub enum MessageBody {
     ChildCompleted(ChildCompleted),
     ChildFailed(ChildFailed),
     Cancel(Cancel),
-    /// The run's deadline has passed; the fold ends the run, the program is not asked.
+    /// The run's deadline has passed. The fold decides how the run ends.
     DeadlineReached,
     ApprovalDecided(ApprovalDecided),
     Patch(Patched),
     Compensate(Compensate),
     Replay(Replay),
-    /// Never in an inbox: whoever changes the version commits this message with it.
+    /// Never in an inbox: the operation that changes the version commits this message with it.
     VersionChanged(VersionChanged),
 }
 
 impl MessageBody {
-    /// The task, child or timer this is the answer of.
+    /// Returns the task, child or timer that this message answers.
     pub fn answers(&self) -> Option<CommandId> {
         match self {
             Self::TaskCompleted(done) => Some(done.task),
@@ -201,7 +218,8 @@ impl MessageBody {
         }
     }
 
-    /// The name a signal waits under; other messages are consumed as soon as they arrive.
+    /// Returns the name under which a signal waits in the inbox. Other messages are consumed on arrival and
+    /// have none.
     pub fn signal_name(&self) -> Option<&str> {
         match self {
             Self::Signal(signal) => Some(&signal.name),
@@ -209,40 +227,44 @@ impl MessageBody {
         }
     }
 
-    /// Whether this ends a run that has not started yet, instead of waiting for its start.
+    /// Returns whether this message ends a run that has not started yet. Other messages wait for its start.
     pub fn ends_a_pending_run(&self) -> bool {
         matches!(self, Self::Cancel(_) | Self::DeadlineReached)
     }
 }
 
 impl MessageId {
+    /// The id of the start message.
     pub fn start() -> Self {
         Self::new("start")
     }
 
+    /// The id of the message at the run's deadline.
     pub fn deadline() -> Self {
         Self::new("deadline")
     }
 
-    /// The one final message of a task.
+    /// The id of a task's one final message.
     pub fn task(task: CommandId) -> Self {
         Self(format!("task:{task}"))
     }
 
+    /// The id of the message of a timer.
     pub fn timer(timer: CommandId) -> Self {
         Self(format!("timer:{timer}"))
     }
 
+    /// The id of a child's one final message.
     pub fn child(child: CommandId) -> Self {
         Self(format!("child:{child}"))
     }
 
-    /// A signal another run sent with its command number `signal`.
+    /// The id of a signal that another run sent with its command number `signal`.
     pub fn from_run(sender: &RunId, signal: CommandId) -> Self {
         Self(format!("from:{sender}:{signal}"))
     }
 
-    /// An approval is decided once: the first decision takes this id.
+    /// The id of an approval's decision. An approval is decided once: the first decision takes this id.
     pub fn approval(approval: CommandId) -> Self {
         Self(format!("approval:{approval}"))
     }

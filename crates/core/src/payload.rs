@@ -1,5 +1,5 @@
-//! Values on their way between users, runs and tasks. They stay raw JSON text until something looks inside;
-//! large ones are references to content-addressed blobs.
+//! Values that users, runs and tasks exchange. A value stays raw JSON text until a program looks inside. A
+//! large value is a reference to a content-addressed blob.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,24 +24,25 @@ pub struct BlobRef {
 }
 
 impl BlobRef {
-    /// Of one that is only known by its hash. No empty content is ever stored as a blob.
+    /// Size of a blob known only by its hash. An empty content is never stored as a blob.
     pub const UNKNOWN_SIZE: u64 = 0;
 
+    /// Returns the reference to this content: its hash and its size.
     pub fn of(content: &[u8]) -> Self {
         Self { hash: format!("sha256:{}", hex(&Sha256::digest(content))), bytes: content.len() as u64 }
     }
 }
 
-/// The blobs a step asked for, by hash.
+/// Contents of blobs that a step asked for, by hash.
 pub type Blobs = BTreeMap<String, Arc<[u8]>>;
 
-/// Contents that left their inline place for a reference: to be stored before anything that holds the reference.
+/// Contents moved out of inline values. Store them before anything that holds their references.
 pub type Contents = Vec<(BlobRef, Arc<[u8]>)>;
 
 /// A JSON value, inline or by reference.
 ///
-/// In JSON a reference is `{"$blob": hash, "bytes": n}`; an inline object whose first key starts with `$` is
-/// wrapped as `{"$json": value}`, so nothing a task returns can pose as a reference.
+/// In JSON a reference is `{"$blob": hash, "bytes": n}`. An inline object whose first key starts with `$` is
+/// wrapped as `{"$json": value}`, so a task's output cannot pose as a reference.
 #[derive(Clone)]
 pub enum Payload {
     Inline(Arc<RawValue>),
@@ -49,21 +50,23 @@ pub enum Payload {
 }
 
 impl Payload {
+    /// Returns an inline JSON null.
     pub fn null() -> Self {
         Self::Inline(Arc::from(RawValue::NULL.to_owned()))
     }
 
-    /// Serialises a value. Fails only for what JSON cannot hold, such as maps with keys that are not strings.
+    /// Serialises a value. Fails only for values that JSON cannot hold, such as maps with keys that are not
+    /// strings.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         Ok(Self::Inline(Arc::from(to_raw_value(value)?)))
     }
 
-    /// Checks that the text is one JSON value and keeps it as it is.
+    /// Checks that the text is one JSON value and keeps it unchanged. Fails for any other text.
     pub fn parse(text: String) -> Result<Self, serde_json::Error> {
         Ok(Self::Inline(Arc::from(RawValue::from_string(text)?)))
     }
 
-    /// The inline text, unless the content lives in a blob.
+    /// Returns the inline text, or `None` when the content is in a blob.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Inline(raw) => Some(raw.get()),
@@ -71,7 +74,8 @@ impl Payload {
         }
     }
 
-    /// The content, looked up among `blobs` when it is a reference to one that is missing there.
+    /// Returns the content, taken from `blobs` when it is a reference. Fails with the reference when `blobs`
+    /// lacks it.
     pub fn resolve<'a>(&'a self, blobs: &'a Blobs) -> Result<&'a [u8], &'a BlobRef> {
         match self {
             Self::Inline(raw) => Ok(raw.get().as_bytes()),
@@ -79,7 +83,7 @@ impl Payload {
         }
     }
 
-    /// How many bytes the content has.
+    /// Returns the size of the content in bytes.
     pub fn size(&self) -> u64 {
         match self {
             Self::Inline(raw) => raw.get().len() as u64,
@@ -87,7 +91,7 @@ impl Payload {
         }
     }
 
-    /// The form worlds store in one text column: what [`Serialize`] writes.
+    /// Returns the form that worlds store in one text column, the same as [`Serialize`] writes.
     pub fn to_stored(&self) -> String {
         match self {
             Self::Inline(raw) if !poses_as_tagged(raw.get()) => raw.get().to_owned(),
@@ -95,16 +99,19 @@ impl Payload {
         }
     }
 
+    /// Reads the form of [`Self::to_stored`]. Fails when the text is not JSON or its `$` object is neither a
+    /// reference nor wrapped.
     pub fn from_stored(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text)
     }
 }
 
-/// Whether the text is an object whose first key starts with `$`.
+/// Returns whether the text is an object whose first key starts with `$`.
 fn poses_as_tagged(text: &str) -> bool {
     text.trim_start().strip_prefix('{').is_some_and(|rest| {
         let rest = rest.trim_start();
-        // An escaped first character could spell `$` too, so any escape there is wrapped as well.
+        // An escaped first character could spell `$` too, so a key that begins with any escape is wrapped as
+        // well.
         rest.starts_with("\"$") || rest.starts_with("\"\\")
     })
 }

@@ -1,5 +1,5 @@
-//! The contract of the one idea: a program turns a snapshot and a message into the next snapshot, and says
-//! what should happen. One implementation per kind of workflow.
+//! The contract between the fold and a program: a program turns a snapshot and a message into the next
+//! snapshot, commands and events. Each kind of workflow implements it once.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,32 +14,34 @@ use crate::message::{Message, VersionChanged};
 use crate::payload::{BlobRef, Blobs, Contents, Payload};
 use crate::time::Timestamp;
 
-/// All state of a run between transitions. Only its program looks inside; `format` tells which reader.
+/// All state of a run between transitions. Only its program reads the content; `format` names its encoding.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Snapshot {
     pub format: u32,
-    /// The content and its seal, as worlds store it.
+    /// The content followed by its checksum, as worlds store it.
     pub bytes: Arc<[u8]>,
 }
 
-/// As text, which it mostly is: numbers of bytes tell nobody anything.
+/// Prints the bytes as text, because snapshots are mostly text.
 impl fmt::Debug for Snapshot {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(to, "Snapshot({}, {})", self.format, String::from_utf8_lossy(&self.bytes))
     }
 }
 
-/// A `#` and eight hexadecimal digits: the CRC-32 of all before.
+/// Length of the checksum: a `#` and eight hexadecimal digits, the CRC-32 of everything before.
 const SEAL_BYTES: usize = 9;
 
 impl Snapshot {
+    /// Returns a snapshot of this content with its checksum appended.
     pub fn seal(format: u32, mut content: Vec<u8>) -> Self {
         let seal = seal_of(&content);
         content.extend_from_slice(seal.as_bytes());
         Self { format, bytes: content.into() }
     }
 
-    /// The content, unless a disk or a hand has changed it.
+    /// Returns the content. Fails with `BadSnapshot` when the checksum does not fit, because the stored bytes
+    /// changed.
     pub fn open(&self) -> Result<&[u8], ProgramError> {
         let split = self.bytes.split_at_checked(self.bytes.len().saturating_sub(SEAL_BYTES));
         match split {
@@ -53,7 +55,8 @@ fn seal_of(content: &[u8]) -> String {
     format!("#{:08x}", crc32fast::hash(content))
 }
 
-/// What a program may know about the run it steps. Fixed when the run starts.
+/// Facts about a run that its program may read. Fixed when the run starts, except that a version change
+/// replaces `version`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunFacts {
     pub run: RunId,
@@ -75,7 +78,7 @@ pub struct StepInput<'a> {
     pub blobs: &'a Blobs,
 }
 
-/// How a run stands after a transition.
+/// State of a run after a transition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
     Waiting,
@@ -83,32 +86,34 @@ pub enum Progress {
     Failed(Failure),
 }
 
-/// What one message did.
+/// Effect of one message, as computed by the program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transition {
-    /// After a failure: what a reopened run goes on from. That is the snapshot from before the failing message,
-    /// except that the numbers of commands asked for since are not given out again.
+    /// After a failure: the snapshot from which a reopened run continues. It is the snapshot from before the
+    /// failing message, except that command numbers used since are not used again.
     pub snapshot: Snapshot,
     pub commands: Vec<Command>,
-    /// What only the program knows: markers, logs, groups. Events about commands are derived from them.
+    /// Events that only the program knows: markers, logs, groups. Events about commands are derived from the
+    /// commands.
     pub events: Vec<EventData>,
-    /// The signals it would take now. What is not listed stays in the inbox; a wait that nobody can reach any
-    /// more is simply no longer listed. Names that start with `@` are waits for other answers from outside
-    /// (`@approval:3`), listed so that everybody can see what the run waits for.
+    /// The signals the run would consume now. A signal not listed stays in the inbox. A wait that the program
+    /// can no longer reach is left out. Names that start with `@` are waits for other answers from outside
+    /// (`@approval:3`), listed so that people see what the run waits for.
     pub awaiting: BTreeSet<String>,
-    /// Of signals it awaits: the texts people know these waits by.
+    /// Labels of the awaited signals, shown to people.
     pub labels: BTreeMap<String, String>,
     pub progress: Progress,
-    /// Contents that left the snapshot for a reference to them.
+    /// Contents moved out of the snapshot, which now refers to them.
     pub blobs: Contents,
-    /// The run knows that its history has been warned of a large snapshot.
+    /// The program remembers that the history already warns of its large snapshot, so the fold writes no
+    /// second warning.
     pub warned: bool,
-    /// Tasks whose failures an await has read, or absorbed, in this transition: those of a group that was decided otherwise
-    /// too, even while they are open.
+    /// Tasks whose failures an await has read or absorbed in this transition. Includes tasks of a group that
+    /// another member decided, even while they are open.
     pub read: Vec<CommandId>,
 }
 
-/// The answer of a step.
+/// Result of a step.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(
     clippy::large_enum_variant,
@@ -116,11 +121,11 @@ pub struct Transition {
 )]
 pub enum Step {
     Transition(Transition),
-    /// The step has to look inside these; call again with them.
+    /// The step needs the contents of these blobs. Call again with them.
     NeedBlobs(Vec<BlobRef>),
 }
 
-/// Why a message cannot be stepped at all. The run is set aside; others go on.
+/// Reasons that a message cannot be stepped at all. The run is quarantined, so that other runs go on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramError {
     #[error("the snapshot has format {found}, this build reads {known}")]
@@ -129,31 +134,35 @@ pub enum ProgramError {
     BadSnapshot(String),
     #[error("the definition cannot be read: {0}")]
     BadDefinition(String),
-    /// A run cannot go on with this version from where it is.
+    /// A run cannot continue with this version from its position.
     #[error("{code}: {message}")]
     Misfit { code: String, message: String },
 }
 
 /// The executable form of one version of a workflow.
 pub trait Program: Send + Sync {
-    /// Pure and deterministic: equal arguments give equal answers, on every machine and for ever.
+    /// Applies one message. Pure and deterministic: equal arguments give equal results, on every machine and
+    /// in every later build. Fails when the snapshot or the definition cannot be read.
     fn step(&self, input: StepInput<'_>) -> Result<Step, ProgramError>;
 
-    /// The run is to fail for a reason that is not in its program, such as its deadline: what the program does before it
-    /// ends, if anything. Nothing when it has nothing to do; the run then fails at once, as it stands.
+    /// Called when the run must fail for a reason outside its program, such as its deadline. Returns the last
+    /// step the program does before the end, such as compensation. Returns `None` when there is nothing to
+    /// do: the run then fails at once, with its current snapshot.
     fn give_up(&self, input: StepInput<'_>, failure: &Failure) -> Result<Option<Step>, ProgramError> {
         let (_, _) = (input, failure);
         Ok(None)
     }
 
-    /// Whether a run's deadline is a message of its own for the program: it may clean up, and says with [`crate::run::Grace`]
-    /// for how long. It fails with `DEADLINE_EXCEEDED` by itself then. Others are asked to [`Self::give_up`].
+    /// Returns whether the program handles its run's deadline itself. Such a program steps the
+    /// `DeadlineReached` message: it may clean up for a time that it marks with [`crate::run::Grace`], and
+    /// then fails with `DEADLINE_EXCEEDED`. For other programs the fold calls [`Self::give_up`].
     fn catches_deadline(&self) -> bool {
         false
     }
 
-    /// Takes over a run of another version of its workflow: the snapshot is one of `before`, the answer has one of this
-    /// program. Refused when the run cannot go on with this version from where it is.
+    /// Takes over a run from another version of its workflow: the snapshot in `input` was written by
+    /// `before`, the one in the result by this program. Fails with `Misfit` when the run cannot continue with
+    /// this version from its position.
     fn take_over(
         &self,
         before: &dyn Program,
@@ -165,43 +174,44 @@ pub trait Program: Send + Sync {
         Err(ProgramError::Misfit { code: "other_kind".to_owned(), message })
     }
 
-    /// For programs that look at the other version of a workflow, which is of their own kind.
+    /// Lets a program downcast the other version of its workflow, which has the same kind.
     fn as_any(&self) -> &dyn Any;
 
-    /// Whether what a history folds to is what is stored. An earlier build may have written the run in part, and it did not keep
-    /// all that this one keeps: only what both keep is compared then.
+    /// Returns whether the snapshot folded from a history equals the stored one. When an earlier build wrote
+    /// part of the run and kept less, only the state that both builds keep is compared.
     fn is_same(&self, folded: &Snapshot, stored: &Snapshot) -> bool {
         folded == stored
     }
 
-    /// The blobs a snapshot refers to, in order and each once. A program whose snapshots hold no references has none.
+    /// Returns the blobs that a snapshot refers to, in order and each once. The default is none, for programs
+    /// whose snapshots hold no references.
     fn blob_refs(&self, snapshot: &Snapshot) -> Result<Vec<BlobRef>, ProgramError> {
         let _ = snapshot;
         Ok(Vec::new())
     }
 
-    /// A run whose snapshot is read once for several messages. Nothing when stepping is as good, or when the snapshot
-    /// cannot be read: stepping says why.
+    /// Returns a session that decodes the snapshot once for several messages. Returns `None` when stepping is
+    /// as fast, or when the snapshot cannot be read: stepping then reports the error.
     fn session<'a>(&'a self, snapshot: &Snapshot) -> Option<Box<dyn Session + 'a>>;
 }
 
-/// A run between the messages of one commit. Where it can tell what a message does, that is what a step would do.
+/// A run between the messages of one commit, with its snapshot decoded. It gives the same result as stepping.
 pub trait Session {
-    /// Applies a message after which the run waits for the same signals as before. Nothing when it does more, or may: nothing
-    /// was applied then, and it is to be stepped from [`Self::snapshot`].
+    /// Applies a message after which the run waits for the same signals as before. Returns `None`, and
+    /// applies nothing, when the message does more or may do more: step it from [`Self::snapshot`] instead.
     fn note(&mut self, input: StepInput<'_>) -> Option<Noted>;
 
-    /// The snapshot as it is now, if any message has changed it, and the contents that left it.
+    /// Returns the current snapshot and the contents that left it, if any message has changed it.
     fn snapshot(&mut self) -> Option<(Snapshot, Contents)>;
 }
 
-/// What a message did that was only noted.
+/// Effect of a message that a session applied.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Noted {
     pub commands: Vec<Command>,
-    /// What only the program knows.
+    /// Events that only the program knows.
     pub events: Vec<EventData>,
-    /// Contents that left the snapshot.
+    /// Contents moved out of the snapshot.
     pub blobs: Contents,
     /// Tasks whose failures were read.
     pub read: Vec<CommandId>,

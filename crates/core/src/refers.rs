@@ -1,5 +1,5 @@
-//! The blobs that a commit refers to: in its history rows, its messages, and its snapshot. A world checks them in the
-//! transaction that writes the commit, so that no collector takes them in between.
+//! The blobs that a commit refers to: in its history rows, its messages and its snapshot. A world checks them
+//! in the transaction that writes the commit, so that no collector removes them in between.
 
 use std::collections::BTreeSet;
 
@@ -97,18 +97,21 @@ fn of_change(changed: &VersionChanged, refs: &mut Refs) {
     input.iter().for_each(|input| of_payload(input, refs));
 }
 
+/// Adds the blobs of a failure.
 pub fn of_failure(failure: &Failure, refs: &mut Refs) {
     failure.data.iter().chain(failure.fields.as_deref()).for_each(|payload| of_payload(payload, refs));
 }
 
+/// Adds the blob of a payload, if it is one.
 pub fn of_payload(payload: &Payload, refs: &mut Refs) {
     if let Payload::Blob(blob) = payload {
         refs.insert(blob.hash.clone());
     }
 }
 
-/// Adds the blobs that a snapshot refers to and the one before it did not. The world has checked the others: the snapshot
-/// that it replaces holds them until then.
+/// Adds the blobs that `after` refers to and `before` does not. The world has checked the others already: the
+/// snapshot that is being replaced holds them until the commit. Fails when the program cannot read the
+/// snapshot.
 pub fn new_in_snapshot(
     program: &dyn Program,
     before: Option<&Snapshot>,
@@ -122,13 +125,13 @@ pub fn new_in_snapshot(
     if new.is_empty() {
         return Ok(());
     }
-    // A user's value may look like a reference: only the program knows.
+    // A user's value may look like a reference, so the program decides which ones are real.
     let held = program.blob_refs(after)?.into_iter().map(|blob| blob.hash);
     refs.extend(held.filter(|hash| new.contains(hash.as_bytes())));
     Ok(())
 }
 
-/// Hashes that stand behind the tag of a reference, whoever wrote it.
+/// Returns the hashes that follow the tag of a reference, whether a program or a user wrote it.
 fn named(bytes: &[u8]) -> BTreeSet<&[u8]> {
     const TAG: &[u8] = b"blob\":\"";
     const HASH: usize = "sha256:".len() + 64;
@@ -142,7 +145,8 @@ mod tests {
     use crate::event::Event;
     use crate::payload::BlobRef;
 
-    /// Every row that can hold a value finds the reference in it: a type that is added has to be added here and there.
+    /// Checks that the reference is found in every row that can hold a value. A new row type must be added in
+    /// both places.
     #[test]
     fn every_row_that_holds_a_value_tells_its_blob() {
         let blob = BlobRef::of(b"content");

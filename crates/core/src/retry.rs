@@ -1,6 +1,6 @@
-//! When a failed attempt is tried again, and after how long. Owns the policy and its arithmetic; counting
-//! attempts and waiting are left to others. Everything here is a function of its arguments, so every engine and
-//! every replay computes the same delay.
+//! Retries of failed attempts and their delays. Owns the policy and its arithmetic; others count
+//! attempts and wait. Everything here is a function of its arguments, so every engine and every replay
+//! computes the same delay.
 
 use std::fmt;
 
@@ -13,13 +13,13 @@ use thiserror::Error;
 use crate::duration;
 use crate::time::Millis;
 
-/// A policy may ask for at most this many attempts.
+/// Maximum number of attempts a policy may ask for.
 pub const MAX_ATTEMPTS: u32 = 10_000;
 
-/// Factors are held in millionths, so that delays are integer arithmetic and the same on every platform.
+/// Factors are held in millionths, so that delays use integer arithmetic and are the same on every platform.
 const MILLION: u64 = 1_000_000;
 
-/// How the delay grows from one attempt to the next.
+/// Growth of the delay from one attempt to the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Backoff {
@@ -29,22 +29,22 @@ pub enum Backoff {
     Exponential,
 }
 
-/// How often a task is tried and how long it waits in between. In JSON a bare number means `max_attempts`.
+/// Number of attempts of a task and the delays between them. In JSON a bare number means `max_attempts`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", default, deny_unknown_fields)]
 pub struct RetryPolicy {
-    /// All tries count, the first too: 1 means no retry.
+    /// All attempts count, the first too: 1 means no retry.
     pub max_attempts: u32,
     pub backoff: Backoff,
     #[serde(with = "duration::lenient")]
     pub initial_delay: Millis,
     #[serde(with = "duration::lenient")]
     pub max_delay: Millis,
-    /// Growth of the exponential backoff, precise to a millionth.
+    /// Growth factor of the exponential backoff, precise to a millionth.
     pub multiplier: f64,
-    /// 0.1 spreads a delay by up to 10 % either way.
+    /// Share by which a delay varies: 0.1 spreads it by up to 10 % either way.
     pub jitter: f64,
-    /// Failure codes or types that are final at once.
+    /// Failure codes or types that are not retried.
     pub no_retry_on: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ impl Default for RetryPolicy {
     }
 }
 
-/// Why a policy cannot be used, and what to write instead.
+/// Reasons a policy is refused. Each message says what to write instead.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum PolicyError {
     #[error("max_attempts is {0}: write a number from 1 (no retry) to {MAX_ATTEMPTS}")]
@@ -75,7 +75,7 @@ pub enum PolicyError {
     MaxDelay { initial: Millis, max: Millis },
 }
 
-/// What becomes of a task whose attempt failed.
+/// Decision about a task whose attempt failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Retry { delay: Millis },
@@ -83,8 +83,8 @@ pub enum Verdict {
 }
 
 impl RetryPolicy {
-    /// Reading a policy does not check it; whoever accepts one from a user does. The arithmetic below is total
-    /// for unchecked policies too.
+    /// Checks the limits of a policy and returns the first violation. Parsing does not check them, so call
+    /// this for every policy that comes from a user. The functions below also work for unchecked policies.
     pub fn check(&self) -> Result<(), PolicyError> {
         if !(1..=MAX_ATTEMPTS).contains(&self.max_attempts) {
             return Err(PolicyError::MaxAttempts(self.max_attempts));
@@ -101,7 +101,7 @@ impl RetryPolicy {
         Ok(())
     }
 
-    /// Judges the failure of attempt number `attempt` (the first is 1).
+    /// Decides whether attempt number `attempt` (the first is 1) is retried after this failure.
     pub fn verdict(
         &self,
         task_key: &str,
@@ -117,7 +117,8 @@ impl RetryPolicy {
         Verdict::Retry { delay: self.delay_after(task_key, attempt) }
     }
 
-    /// The wait after attempt number `attempt` (the first is 1) failed; never above `max_delay`.
+    /// Returns the delay after attempt number `attempt` (the first is 1) failed. It is never above
+    /// `max_delay`.
     pub fn delay_after(&self, task_key: &str, attempt: u32) -> Millis {
         let retries = attempt.clamp(1, MAX_ATTEMPTS);
         let delay = match self.backoff {
@@ -137,7 +138,8 @@ impl RetryPolicy {
         let factor = u128::from(millionths(self.multiplier).max(MILLION));
         let scale = u128::from(MILLION);
         let cap = u128::from(self.max_delay.as_u64()) * scale;
-        // Kept in millionths of a millisecond: rounding each step to whole ones would pin 1 ms at factor 1.5.
+        // Kept in millionths of a millisecond: rounding each step to whole milliseconds would keep 1 ms at 1
+        // ms with factor 1.5.
         let mut delay = u128::from(self.initial_delay.as_u64()) * scale;
         for _ in 0..steps {
             let grown = delay.saturating_mul(factor) / scale;
@@ -150,12 +152,12 @@ impl RetryPolicy {
     }
 }
 
-/// NaN and negative numbers become 0, numbers too large the largest: `as` saturates.
+/// NaN and negative numbers become 0, too large numbers become `u64::MAX`, because `as` saturates.
 fn millionths(number: f64) -> u64 {
     (number * MILLION as f64).round() as u64
 }
 
-/// An even 32-bit draw that only depends on the task and its attempt.
+/// Returns a uniform 32-bit number that depends only on the task and its attempt.
 fn spread(task_key: &str, attempt: u32) -> u32 {
     let digest = Sha256::new().chain_update(task_key).chain_update(attempt.to_le_bytes()).finalize();
     u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]])

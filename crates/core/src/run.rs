@@ -1,4 +1,4 @@
-//! The state of a run that everybody may see: its status, and the side fields beside it.
+//! The visible state of a run: its status and the fields beside it.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::CommandId;
 use crate::time::Timestamp;
 
-/// How a workflow is written.
+/// Language a workflow is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkflowKind {
@@ -18,7 +18,7 @@ pub enum WorkflowKind {
     Drill,
 }
 
-/// Where a run stands. `Running` means that an engine holds its claim right now.
+/// Status of a run. `Running` means that an engine holds its claim right now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -30,7 +30,7 @@ pub enum Status {
     Cancelled,
 }
 
-/// Why a run does not move although nothing is wrong with what it waits for.
+/// Reasons that a run cannot move although nothing is wrong with the answer it waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockedCode {
@@ -38,12 +38,13 @@ pub enum BlockedCode {
     NoWorker,
     /// No live process has this version of the workflow.
     NoVersion,
-    /// Its snapshot or messages cannot be stepped; it was set aside so that others go on.
+    /// The run's snapshot or messages cannot be stepped; it was quarantined so that other runs go on.
     Quarantined,
-    /// A task with `on_exhausted: hold` is out of attempts, or a node that is no task has failed.
+    /// A task with `on_exhausted: hold` is out of attempts, or a node without a task has failed and is held.
     DeadLetter,
 }
 
+/// A block of a run: the reason, its start, and a text for people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blocked {
     pub code: BlockedCode,
@@ -52,7 +53,7 @@ pub struct Blocked {
     pub detail: String,
 }
 
-/// How far a run is with taking back what it did.
+/// Progress of a run's compensation, the undoing of its work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Compensation {
@@ -60,28 +61,29 @@ pub enum Compensation {
     None,
     Running,
     Done,
-    /// Something is left to be taken back: it could not be, or was called off.
+    /// Some work is left to undo: undoing it failed or was called off.
     Failed,
 }
 
-/// What can happen to a run's status.
+/// Changes of a run's status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// An engine claims it.
+    /// An engine claims the run.
     Claim,
-    /// The claim is given back or lost before anything was committed.
+    /// The claim is given back or lost before a commit.
     Release,
     /// A transition ended in a wait.
     Suspend,
     Complete,
     Fail,
     Cancel,
-    /// A failed run is opened again.
+    /// A failed run is reopened.
     Reopen,
-    /// One that has ended is opened to take back what it did.
+    /// An ended run is reopened for compensation.
     TakeBack,
 }
 
+/// A change that the status of a run does not allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a run that is {from:?} cannot {change:?}")]
 pub struct Illegal {
@@ -90,7 +92,8 @@ pub struct Illegal {
 }
 
 impl Status {
-    /// The whole life of a run as one table. `started` tells whether anything was committed yet.
+    /// Returns the status after a change; this table is the whole life of a run. `started` says whether any
+    /// transition was committed. Fails with [`Illegal`] for a change that the status does not allow.
     pub fn after(self, change: Change, started: bool) -> Result<Status, Illegal> {
         use Change::*;
         use Status::*;
@@ -110,6 +113,7 @@ impl Status {
         })
     }
 
+    /// Returns whether the run has ended.
     pub fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
@@ -125,6 +129,7 @@ impl Status {
         }
     }
 
+    /// Returns the status with this name, or `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Pending, Self::Running, Self::Waiting, Self::Completed, Self::Failed, Self::Cancelled]
             .into_iter()
@@ -132,13 +137,15 @@ impl Status {
     }
 }
 
-/// A run says how far it is among what it awaits, so a world that keeps those names knows without looking inside it.
+/// A run reports its compensation among the names it awaits, so a world that stores those names can read the
+/// progress without decoding the snapshot.
 impl Compensation {
-    /// Of a run that has ended: it was called off.
+    /// Mark while compensation runs. On an ended run it means that compensation was called off.
     pub const UNDER_WAY: &'static str = "@compensation";
     pub const DONE: &'static str = "@compensation:done";
     pub const FAILED: &'static str = "@compensation:failed";
 
+    /// Returns the progress that a run's status and awaited names show.
     pub fn of(status: Status, awaiting: &BTreeSet<String>) -> Self {
         if awaiting.contains(Self::DONE) {
             Self::Done
@@ -151,7 +158,7 @@ impl Compensation {
         }
     }
 
-    /// Whether an awaited name is one of these.
+    /// Returns whether an awaited name is a compensation mark.
     pub fn is_mark(name: &str) -> bool {
         [Self::UNDER_WAY, Self::DONE, Self::FAILED].contains(&name)
     }
@@ -166,12 +173,12 @@ impl Compensation {
     }
 }
 
-/// The clean-up of a run whose deadline has passed. It ends with this timer, whatever it waits for then. A run says so among
-/// what it awaits.
+/// Clean-up period of a run whose deadline has passed. When the timer fires, the clean-up ends, whatever it
+/// waits for. A run reports this period among the names it awaits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grace {
     pub timer: CommandId,
-    /// It was being cancelled already when its deadline passed, and ends cancelled.
+    /// The run was already being cancelled when its deadline passed, so it ends cancelled.
     pub cancelled: bool,
 }
 
@@ -179,38 +186,40 @@ impl Grace {
     const LATE: &'static str = "@deadline:";
     const CANCELLED: &'static str = "@grace:";
 
-    /// The name a run awaits while it cleans up.
+    /// Returns the name that a run awaits while it cleans up.
     pub fn mark(self) -> String {
         format!("{}{}", if self.cancelled { Self::CANCELLED } else { Self::LATE }, self.timer)
     }
 
+    /// Returns the clean-up period that an awaited name marks, if it marks one.
     pub fn marked(name: &str) -> Option<Self> {
         let of = |prefix: &str| Some(CommandId(name.strip_prefix(prefix)?.parse().ok()?));
         let late = of(Self::LATE).map(|timer| Self { timer, cancelled: false });
         late.or_else(|| of(Self::CANCELLED).map(|timer| Self { timer, cancelled: true }))
     }
 
+    /// Returns the clean-up period among a run's awaited names, if there is one.
     pub fn of(awaiting: &BTreeSet<String>) -> Option<Self> {
         awaiting.iter().find_map(|name| Self::marked(name))
     }
 }
 
-/// A node that is held is no task a world could know of: its run says so among what it awaits.
+/// A held node without a task is invisible to a world, so its run reports it among the names it awaits.
 impl Blocked {
     const HELD: &'static str = "@held:";
 
-    /// The name a run awaits while this node is held.
+    /// Returns the name that a run awaits while this node is held.
     pub fn mark(node: &str, since: Timestamp) -> String {
         format!("{}{}:{node}", Self::HELD, since.millis())
     }
 
-    /// Since when the node is held that an awaited name speaks of.
+    /// Returns the held node and the start of the hold that an awaited name marks, if it marks one.
     pub fn marked(name: &str) -> Option<(&str, Timestamp)> {
         let (since, node) = name.strip_prefix(Self::HELD)?.split_once(':')?;
         Some((node, Timestamp(since.parse().ok()?)))
     }
 
-    /// What nodes hold a run up, if any do.
+    /// Returns the block caused by held nodes, or `None` when there are none or the run has ended.
     pub fn by_nodes(status: Status, awaiting: &BTreeSet<String>) -> Option<Self> {
         let held: Vec<(&str, Timestamp)> = awaiting.iter().filter_map(|name| Self::marked(name)).collect();
         let since = held.iter().map(|(_, since)| *since).min().filter(|_| !status.is_final())?;
@@ -234,6 +243,7 @@ impl WorkflowKind {
         }
     }
 
+    /// Returns the kind with this name, or `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Flow, Self::Graph, Self::Code, Self::Drill].into_iter().find(|kind| kind.as_str() == text)
     }
@@ -249,6 +259,7 @@ impl BlockedCode {
         }
     }
 
+    /// Returns the code with this name, or `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::NoWorker, Self::NoVersion, Self::Quarantined, Self::DeadLetter]
             .into_iter()

@@ -1,5 +1,5 @@
-//! Folding a history once more, up to any event: what the run was then, and what it had under way. With the facts of
-//! another run it becomes that run's past.
+//! Folds a history again, up to any event: the state of the run at that point, and its open work. With the
+//! facts of another run, the result becomes that run's past (a fork).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,34 +13,34 @@ use crate::message::MessageBody;
 use crate::payload::{BlobRef, Blobs};
 use crate::task::TaskSpec;
 
-/// A run after some of its history.
+/// State of a run after part of its history.
 #[derive(Clone, Debug, Default)]
 pub struct Past {
     pub state: RunState,
-    /// How it had ended, if it had.
+    /// The end of the run, if it had ended.
     pub end: Option<End>,
-    /// The rows, as these facts have them.
+    /// The rows, recomputed with the given facts.
     pub events: Vec<Event>,
     pub open: Open,
-    /// Contents that left their inline place.
+    /// Contents moved out of inline values.
     pub blobs: Vec<(BlobRef, Arc<[u8]>)>,
-    /// The version it went by at the end.
+    /// The run's version at the end of these rows.
     pub version: Option<Version>,
 }
 
-/// What a run has started and got no answer from.
+/// Work that a run has started and that has not been answered.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Open {
     pub tasks: BTreeMap<CommandId, TaskSpec>,
     pub timers: BTreeMap<CommandId, TimerSpec>,
     pub children: BTreeMap<CommandId, ChildSpec>,
-    /// Asked to stop, with the answer still to come.
+    /// Tasks asked to stop whose answer is still to come.
     pub cancelled_tasks: BTreeSet<CommandId>,
     pub cancelled_children: BTreeSet<CommandId>,
 }
 
-/// The rows up to the end of the transition a row belongs to: a transition is written whole. Nothing when there is no
-/// such row.
+/// Returns the rows up to the end of the transition that row `seq` belongs to, because a transition is
+/// written whole. Returns `None` when there is no such row.
 pub fn up_to(history: &[Event], seq: u64) -> Option<&[Event]> {
     let place = history.iter().position(|row| row.seq == seq)?;
     let message = history[place].cause.unwrap_or(seq);
@@ -48,7 +48,8 @@ pub fn up_to(history: &[Event], seq: u64) -> Option<&[Event]> {
     history.get(..=place + more)
 }
 
-/// Folds whole transitions. `load` is asked for blobs the steps look into.
+/// Folds whole transitions and returns the state after them. `load` fetches the blobs that steps look into.
+/// Fails when a recomputed row has another type than the recorded one, or when a message cannot be stepped.
 pub fn refold<E: From<Divergence>>(
     mut lineage: Lineage<'_>,
     history: &[Event],
@@ -59,7 +60,7 @@ pub fn refold<E: From<Divergence>>(
     let mut rows = history.iter().peekable();
     while let Some(row) = rows.next() {
         let Some(message) = row.to_message() else {
-            // What an operator wrote.
+            // A row written by an operator.
             if matches!(row.data, EventData::Reopened(_)) {
                 past.end = None;
             }
@@ -85,9 +86,10 @@ pub fn refold<E: From<Divergence>>(
                 return Err(Divergence::Different { seq, recorded, computed }.into());
             }
         }
-        // A run that failed stays failed with another version, until it is opened.
+        // A failed run that changes its version stays failed until it is reopened.
         let still = past.end.take_if(|_| matches!(message.body, MessageBody::VersionChanged(_)));
-        // A run that failed is as it was before, and what failed it comes again when it is opened.
+        // A failed run keeps its open work from before the failing message, which is delivered again when the
+        // run is reopened.
         if !matches!(advanced.end, Some(End::Failed(_))) {
             past.open.follow(&message.body, advanced.cancel_open, advanced.commands);
         }
@@ -106,7 +108,7 @@ fn message_seq(events: &[Event]) -> u64 {
 }
 
 impl Open {
-    /// What a message answered, and what it asked for.
+    /// Removes the work that a message answered and adds the work that its commands start.
     pub fn follow(&mut self, message: &MessageBody, cancel_open: bool, commands: Vec<Command>) {
         match message {
             MessageBody::TaskCompleted(done) => self.answered(done.task),
@@ -136,13 +138,13 @@ impl Open {
                         self.cancelled_children.insert(child);
                     }
                 }
-                // It was sent, and is not sent again.
+                // The signal was sent already and is not sent again.
                 Command::SendSignal(_) => {}
             }
         }
     }
 
-    /// Numbers are unique within a run, whatever they are of.
+    /// Removes the work with this number. Numbers are unique within a run across all kinds of work.
     fn answered(&mut self, number: CommandId) {
         self.tasks.remove(&number);
         self.timers.remove(&number);

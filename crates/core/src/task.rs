@@ -1,5 +1,5 @@
-//! A task as its program asks for it: outside work done by a worker, with everything that governs its
-//! attempts. Retries live in the task; the run gets one final message.
+//! A task as its program requests it: outside work done by a worker, with the options for its attempts.
+//! Retries happen within the task; the run gets one final message.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,68 +8,69 @@ use crate::payload::Payload;
 use crate::retry::RetryPolicy;
 use crate::time::Millis;
 
-/// Tasks and children of one run under way at a time.
+/// Maximum number of tasks and children of one run that are open at a time.
 pub const MAX_OPEN: usize = 50_000;
 
-/// The queue of tasks that name none.
+/// Queue of tasks that name no queue.
 pub const DEFAULT_QUEUE: &str = "default";
-/// How long one attempt may take unless the task says otherwise.
+/// Time limit of one attempt when the task sets none.
 pub const DEFAULT_TIMEOUT: Millis = Millis::from_secs(10 * 60);
-/// More deliveries of one attempt than this end it as `POISON`.
+/// Maximum number of deliveries of one attempt. One more ends it as `POISON`.
 pub const MAX_DELIVERIES: u32 = 5;
 
-/// What happens to the run when a task is out of attempts.
+/// Effect on the run when a task is out of attempts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnExhausted {
-    /// The run gets the failure.
+    /// Delivers the failure to the run.
     #[default]
     Fail,
-    /// The run waits, blocked with reason `dead_letter`, until somebody requeues or discards the letter.
+    /// Blocks the run with reason `dead_letter` until a person requeues or discards the dead letter.
     Hold,
 }
 
-/// What governs a task's attempts.
+/// Options for a task's attempts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TaskOptions {
     #[serde(skip_serializing_if = "is_default_queue")]
     pub queue: String,
-    /// Higher goes first.
+    /// Tasks with a higher priority are claimed first.
     #[serde(skip_serializing_if = "is_default")]
     pub priority: i32,
     #[serde(with = "crate::duration::lenient", skip_serializing_if = "is_default")]
     pub delay: Millis,
-    /// See [`Self::policy`] for those that say nothing.
+    /// Retry policy; [`Self::policy`] gives the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retries: Option<RetryPolicy>,
-    /// Per attempt; see [`Self::longest_attempt`] for those that say nothing.
+    /// Time limit of one attempt; [`Self::longest_attempt`] gives the default.
     #[serde(with = "crate::duration::lenient_option", skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Millis>,
-    /// Over all attempts, from the moment the task is created.
+    /// Time limit over all attempts, counted from the creation of the task.
     #[serde(with = "crate::duration::lenient_option", skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Millis>,
-    /// The handler must report progress this often.
+    /// Longest pause allowed between two progress reports of the handler.
     #[serde(with = "crate::duration::lenient_option", skip_serializing_if = "Option::is_none")]
     pub heartbeat_timeout: Option<Millis>,
     #[serde(skip_serializing_if = "is_default")]
     pub on_exhausted: OnExhausted,
-    /// What the workflow wants outside services to recognise the work by, instead of the key derived from run and
+    /// Idempotency key that the workflow chose for outside services, instead of the key derived from run and
     /// number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// A text for people.
+    /// Text shown to people beside the task's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// The item of a list it is about, from 0.
+    /// Index, from 0, of the list item this task works on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub item: Option<u64>,
-    /// Of a fork: the task of its origin that asked for the same work. Outside services know that work by its key.
+    /// In a fork: the task of the origin run that requested the same work. Outside services know the work by
+    /// that task's key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stands_for: Option<TaskId>,
 }
 
-// Defaults are left out of the stored form: most tasks then carry `{}`.
+// Default values are left out of the stored form, so most tasks store `{}`.
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
@@ -99,17 +100,17 @@ impl Default for TaskOptions {
 }
 
 impl TaskOptions {
-    /// How long one attempt may take.
+    /// Returns the time limit of one attempt.
     pub fn longest_attempt(&self) -> Millis {
         self.timeout.unwrap_or(DEFAULT_TIMEOUT)
     }
 
-    /// How often and when it is tried again.
+    /// Returns the retry policy.
     pub fn policy(&self) -> RetryPolicy {
         self.retries.clone().unwrap_or_default()
     }
 
-    /// What nobody said about this task is as its handler was registered with.
+    /// Fills in the handler's defaults for retries, timeout and heartbeat timeout where the task sets none.
     pub fn fall_back_on(&mut self, defaults: &TaskDefaults) {
         self.retries = self.retries.take().or_else(|| defaults.retries.clone());
         self.timeout = self.timeout.or(defaults.timeout);
@@ -117,17 +118,17 @@ impl TaskOptions {
     }
 }
 
-/// What a handler says about the tasks it handles, where neither the task nor its workflow does.
+/// Defaults of a handler, for tasks and workflows that set none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskDefaults {
     pub retries: Option<RetryPolicy>,
-    /// Per attempt.
+    /// Time limit of one attempt.
     pub timeout: Option<Millis>,
-    /// It reports progress this often.
+    /// Longest pause allowed between two progress reports.
     pub heartbeat_timeout: Option<Millis>,
 }
 
-/// A task a program asks for.
+/// A task that a program requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskSpec {
     pub task: CommandId,

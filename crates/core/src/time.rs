@@ -1,11 +1,11 @@
-//! Instants and lengths of time as the core sees them: whole milliseconds, handed in from outside.
-//! How lengths are written and read as text is in `duration.rs`.
+//! Instants and lengths of time in whole milliseconds, passed in from outside. `duration.rs` owns the text
+//! form of lengths.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Milliseconds since the Unix epoch, as the world tells it.
+/// Milliseconds since the Unix epoch, by the world's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(pub i64);
@@ -19,19 +19,19 @@ impl Timestamp {
         Self(millis)
     }
 
-    /// Saturates at the last representable instant.
+    /// Returns the instant `length` later, at most the last representable one.
     pub fn plus(self, length: Millis) -> Self {
         Self(self.0.saturating_add_unsigned(length.0))
     }
 
-    /// The time gone by since `earlier`; zero when `earlier` is later.
+    /// Returns the time since `earlier`, or zero when `earlier` is later.
     pub fn since(self, earlier: Timestamp) -> Millis {
         if self > earlier { Millis(self.0.abs_diff(earlier.0)) } else { Millis::ZERO }
     }
 }
 
 impl fmt::Display for Timestamp {
-    /// RFC 3339 in UTC with milliseconds; what the calendar cannot name prints as `@<millis>ms`.
+    /// Prints RFC 3339 in UTC with milliseconds. An instant outside the calendar prints as `@<millis>ms`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match jiff::Timestamp::from_millisecond(self.0) {
             Ok(instant) => write!(f, "{instant:.3}"),
@@ -49,7 +49,7 @@ impl Millis {
     pub const ZERO: Millis = Millis(0);
     pub const MAX: Millis = Millis(u64::MAX);
 
-    /// Saturates.
+    /// Returns the length of `secs` seconds, at most [`Self::MAX`].
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs.saturating_mul(1000))
     }
@@ -58,14 +58,17 @@ impl Millis {
         self.0
     }
 
+    /// Returns the sum, at most [`Self::MAX`].
     pub const fn saturating_add(self, other: Millis) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
+    /// Returns the difference, at least zero.
     pub const fn saturating_sub(self, other: Millis) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
+    /// Returns the product, at most [`Self::MAX`].
     pub const fn saturating_mul(self, factor: u64) -> Self {
         Self(self.0.saturating_mul(factor))
     }

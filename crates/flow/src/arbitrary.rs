@@ -1,13 +1,14 @@
-//! Programs out of bytes, for property tests: each byte is one choice, and no more bytes always means the simplest
-//! thing, so any bytes give a program and fewer or smaller bytes a smaller one. Knows the grammar and nothing else of
-//! this crate: tests outside of it include this file by its path.
+//! Builds random programs from bytes, for property tests. Each byte is one choice; when the bytes run out,
+//! every further choice is the simplest one. So any bytes give a program, and fewer or smaller bytes give a
+//! smaller one. This file depends on the grammar only, not on this crate: tests outside of the crate include
+//! it by its path.
 
-/// What programs to make.
+/// Kind of programs to build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavour {
-    /// Whatever can be written, with odd spacing and comments.
+    /// Any program the grammar allows, with odd spacing and comments.
     Syntax,
-    /// Only what the checker accepts: waits where they may stand, no functions, no nested tasks.
+    /// Only programs the checker accepts: waits in allowed places, no functions, no nested tasks.
     Sound,
 }
 
@@ -28,7 +29,8 @@ impl Program {
         self.pieces.iter().flat_map(|piece| [piece.gap.as_str(), piece.text.as_str()]).collect()
     }
 
-    /// With one token left out, said twice, or changed for another: most such programs are wrong.
+    /// Returns the text with one token removed, duplicated, or replaced by another; most such programs are
+    /// wrong.
     pub fn mutated(&self, bytes: &[u8]) -> String {
         let mut choices = Choices { bytes: bytes.iter() };
         let mut program = self.clone();
@@ -48,7 +50,7 @@ impl Program {
     }
 }
 
-/// The program that these bytes choose.
+/// Returns the program that these bytes choose.
 pub fn program(bytes: &[u8], flavour: Flavour) -> Program {
     let mut writer = Writer {
         choices: Choices { bytes: bytes.iter() },
@@ -79,12 +81,12 @@ impl Choices<'_> {
     }
 }
 
-/// What may stand between a token and the one before.
+/// White space allowed between a token and the one before it.
 #[derive(Clone, Copy, PartialEq)]
 enum Gap {
     Any,
     SameLine,
-    /// A statement begins here.
+    /// The token begins a statement.
     Statement,
 }
 
@@ -92,9 +94,9 @@ struct Writer<'a> {
     choices: Choices<'a>,
     flavour: Flavour,
     program: Program,
-    /// How many loops are around.
+    /// Number of loops around the current statement.
     loops: u32,
-    /// How many names were declared.
+    /// Number of names declared so far.
     declared: u32,
 }
 
@@ -163,7 +165,7 @@ impl Writer<'_> {
     }
 
     fn separator(&mut self, before: &str, text: &str) -> String {
-        // After an opening brace nothing can run together.
+        // No separator is needed after an opening brace or a semicolon.
         let begins = matches!(before, "{" | ";");
         let odd = self.flavour == Flavour::Syntax && self.choices.pick(3) == 2;
         let separators: &[&str] = match text.chars().next() {
@@ -272,7 +274,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What may wait in a sound program: the whole value of a statement.
+    /// Writes the whole value of a statement; in a sound program only such a value may wait.
     fn value(&mut self, depth: usize) {
         match self.choices.pick(3) {
             0 => self.expression(depth),
@@ -320,7 +322,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Fixed arguments first, then perhaps an object.
+    /// Writes the fixed arguments, then perhaps an object.
     fn arguments(&mut self, depth: usize, fixed: &[&str]) {
         self.put_after(Gap::SameLine, "(");
         self.words(fixed);
@@ -432,7 +434,8 @@ impl Writer<'_> {
         self.loops -= 1;
     }
 
-    /// An expression as a statement: its first token begins one, and it is no object.
+    /// Writes an expression as a statement. An expression that would begin with `{`, `[` or `function`
+    /// becomes an assignment, because a statement may not begin with these.
     fn expression_statement(&mut self, depth: usize) {
         let start = self.program.pieces.len();
         self.expression(depth);
@@ -594,7 +597,7 @@ impl Writer<'_> {
     }
 }
 
-/// Whether two tokens stay two when nothing is between them.
+/// Returns whether two tokens remain two tokens when no white space separates them.
 fn may_join(before: &str, text: &str) -> bool {
     let bracket = |text: &str| matches!(text, "(" | ")" | "[" | "]" | "{" | "}" | "," | ";");
     let dot = |text: &str| matches!(text, "." | "?.");

@@ -1,5 +1,6 @@
-//! Giving a run of one program to another version of it: which step of the new program is the one the run waits at, and
-//! which of its variables the new program reads from there. Pure; [`take_over`](rhythm_core::Program::take_over) then does it.
+//! Fits a run of one program to another version of it: finds the step of the new program that matches the
+//! step the run waits at, and maps the variables the new program reads from there. Pure;
+//! [`take_over`](rhythm_core::Program::take_over) then applies the result.
 
 mod chain;
 mod live;
@@ -17,24 +18,25 @@ use super::machine::{Flow, Memory, Stage};
 use chain::{Link, chain};
 use live::live_after;
 
-/// Why a run cannot go on with another version.
+/// Reason why a run cannot continue with another version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Misfit {
     pub reason: String,
-    /// Where the run stands in the old source; 0 when it stands nowhere.
+    /// Line in the old source where the run waits; 0 when the run has ended.
     pub from_line: u32,
-    /// The lines of the new source that were considered.
+    /// Lines of the new source that were considered.
     pub to_lines: Vec<u32>,
 }
 
-/// What only the run's own past can tell.
+/// Facts about the run's start that its snapshot does not hold.
 #[derive(Clone, Debug)]
 pub struct Beginning {
     pub input: Payload,
     pub started_at: Timestamp,
 }
 
-/// Finds the place of a run in another version. `line` names the wait to go on at, in the new source.
+/// Finds the step of another version at which the run can continue. `line`, in the new source, names the wait
+/// to continue at. A run that does not fit gives `Ok(Err(Misfit))`; an unreadable snapshot gives `Err`.
 pub fn fit(
     (old, new): (&Flow, &Flow),
     snapshot: &Snapshot,
@@ -53,7 +55,7 @@ pub fn fit(
     if to.reads_context && !from.reads_context && memory.stage == Stage::Running {
         moved.started_at = Some(beginning.started_at);
     }
-    // Nothing has happened yet: the new program begins at its beginning.
+    // The run has handled no message yet, so it starts the new program from the top.
     if memory.stage == Stage::Fresh {
         return Ok(Ok(MovedPosition { from_line: 1, to_line: 1, ..moved }));
     }
@@ -90,7 +92,7 @@ pub fn fit(
 
 type Sought = Result<usize, (String, Vec<u32>)>;
 
-/// The one wait of the same text in the same chain of loops and tries.
+/// Finds the only wait with the same text inside the same chain of loops and tries.
 fn same_wait((from, here): (&Code, usize), to: &Code) -> Sought {
     let text = from.step_text(here);
     let mine = chain(from, here);
@@ -116,7 +118,7 @@ fn same_wait((from, here): (&Code, usize), to: &Code) -> Sought {
     }
 }
 
-/// The one wait that begins at this line.
+/// Finds the only wait that begins at this line.
 fn at_line(to: &Code, line: u32) -> Sought {
     let here: Vec<usize> = waits(to).filter(|step| line_of(to, *step) == line).collect();
     match here[..] {
@@ -130,7 +132,7 @@ fn at_line(to: &Code, line: u32) -> Sought {
     }
 }
 
-/// Steps at which a run can wait.
+/// Returns the steps at which a run can wait.
 fn waits(code: &Code) -> impl Iterator<Item = usize> {
     let may_wait = |step: &Step| matches!(step, Step::Await(_) | Step::Return(_));
     (0..code.steps.len()).filter(move |place| code.steps.get(*place).is_some_and(may_wait))
@@ -144,7 +146,8 @@ fn heads(chain: &[Link]) -> Vec<&str> {
     chain.iter().map(|link| link.head.as_str()).collect()
 }
 
-/// For each variable that the new program has there, where the run keeps it. One that it reads must be among them.
+/// Maps each variable in scope at the new step to the variable of the run that holds its value. Fails when
+/// the new program reads a variable that the run does not have.
 fn variables(
     (from, here): (&Code, usize),
     (to, there): (&Code, usize),
@@ -153,7 +156,7 @@ fn variables(
     let (old_loops, new_loops) = (walks(from, here), walks(to, there));
     let mut kept: BTreeMap<usize, usize> = BTreeMap::new();
     for (name, new) in &new_names {
-        // Of one name the innermost are the same; an outer one is hidden until its block ends.
+        // Match variables of the same name from the innermost outwards; an inner one hides the outer one.
         let old = old_names.get(name).map(Vec::as_slice).unwrap_or_default();
         kept.extend(new.iter().rev().copied().zip(old.iter().rev().copied()));
     }
@@ -179,7 +182,7 @@ fn variables(
     Ok(kept.into_iter().filter_map(|(new, old)| Some((key(to, new)?, key(from, old)?))).collect())
 }
 
-/// The variables in scope at a step, by name; outer ones first.
+/// Returns the variables in scope at a step, by name; outer ones first.
 fn names(code: &Code, position: usize) -> BTreeMap<&str, Vec<usize>> {
     let mut names: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (place, slot) in code.slots.iter().enumerate().filter(|(_, slot)| slot.covers(position)) {
@@ -190,12 +193,12 @@ fn names(code: &Code, position: usize) -> BTreeMap<&str, Vec<usize>> {
     names
 }
 
-/// List and place of the loops over lists around a step, outermost first.
+/// Returns the list slot and position slot of each loop over a list around a step, outermost first.
 fn walks(code: &Code, position: usize) -> Vec<(Index, Index)> {
     chain(code, position).iter().filter_map(|link| link.walk).collect()
 }
 
-/// The one step that does the same, for what was started there.
+/// Finds the only step with the same text, to map open handles to the step that started them.
 fn same_step((from, step): (&Code, usize), to: &Code) -> Option<usize> {
     let text = from.step_text(step);
     let mut same = (0..to.steps.len()).filter(|place| to.step_text(*place) == text);

@@ -1,8 +1,9 @@
-//! What the language refuses beyond syntax, what deserves a warning, and the names a program mentions.
+//! The checker: errors that the grammar does not cover, warnings, and the task, workflow and signal names of
+//! a program.
 //!
-//! One walk over the tree. It resolves names as the compiler does, keeps the place of every value so that waits
-//! are only accepted where a run can stand still, and collects what is wrong statement by statement: the rewrite in
-//! a message shows the whole statement as it should be. What is not certain to be wrong is never an error.
+//! One walk over the tree. It resolves names as the compiler does, tracks where each value stands so that
+//! waits are only accepted where a run can wait, and collects the problems of each statement, because a
+//! message shows the whole statement rewritten. Only certain mistakes are errors.
 
 mod call;
 mod closure;
@@ -44,25 +45,26 @@ use wait::Offence;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Warnings are errors.
+    /// Treats warnings as errors.
     pub strict: bool,
-    /// What a failed task gives, as the front matter says.
+    /// Whether awaiting a failed task throws or gives a value, as the front matter sets it.
     pub failures: Failures,
-    /// Only what would be refused, and names that are certainly unknown. For a file with syntax errors: what could
-    /// not be read would make other warnings lie.
+    /// Reports only errors and names that are certainly unknown. Used for a file with syntax errors, where
+    /// the part that could not be read would cause false warnings.
     pub errors_only: bool,
 }
 
-/// What is not known of a file with syntax errors.
+/// Records which parts of a file with syntax errors are uncertain.
 struct Doubt<'t> {
-    /// The lines of the errors, as people count. What else is found there may follow from them.
+    /// Line numbers of the syntax errors, from 1. Further findings on these lines may be consequences of
+    /// them.
     lines: BTreeSet<usize>,
-    /// Words that may be declared by what could not be read.
+    /// Words in unreadable parts: any of them may be a declaration.
     words: BTreeSet<&'t str>,
 }
 
 impl<'t> Doubt<'t> {
-    /// Nothing when so much is not known that only errors are worth telling.
+    /// Returns nothing when so little of the file is certain that only errors should be reported.
     fn of(source: &'t str, parsed: &Parsed) -> Option<Self> {
         const HOPELESS: [Code; 4] =
             [codes::TOO_LONG, codes::TOO_DEEP, codes::OPEN_COMMENT, codes::FRONT_MATTER];
@@ -89,7 +91,7 @@ impl<'t> Doubt<'t> {
     }
 }
 
-/// What the checker found.
+/// Result of the checker.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Checked {
     /// In the order of the source.
@@ -103,25 +105,25 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// Whether `rhythm check` and registration refuse it.
+    /// Returns whether `rhythm check` and registration refuse the program.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(|diagnostic| diagnostic.severity.refuses())
     }
 
-    /// Whether it can be compiled, though calls in it may be sure to throw.
+    /// Returns whether the program can be compiled, even if some calls in it are certain to throw.
     pub fn compiles(&self) -> bool {
         self.diagnostics.iter().all(|diagnostic| diagnostic.severity != Severity::Error)
     }
 }
 
-/// A constant name and where it stands.
+/// A constant name and its position in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mention {
     pub name: String,
     pub span: Span,
 }
 
-/// Checks what the parser could read.
+/// Checks the part of a program that the parser could read.
 pub fn check(source: &str, file: &File, options: Options) -> Checked {
     check_in_doubt(source, file, options, None)
 }
@@ -153,12 +155,12 @@ fn check_in_doubt<'t>(
     checker.finish()
 }
 
-/// A source, read and checked.
+/// A source after parsing and checking.
 #[derive(Clone, Debug)]
 pub struct Examined {
     pub file: File,
     pub settings: Settings,
-    /// With everything there is to say, of the parser and the front matter too.
+    /// Holds the diagnostics of the parser and the front matter, too.
     pub checked: Checked,
 }
 
@@ -184,23 +186,23 @@ struct Checker<'t> {
     scopes: Scopes<'t>,
     report: Report,
     checked: Checked,
-    /// Names that were read and not declared; one that is assigned further down is known all the same.
+    /// Names that were read but not declared. One that is assigned further down still counts as known.
     pending: BTreeMap<&'t str, Vec<Pending>>,
-    /// Waits that cannot be where they are, of the statement at hand.
+    /// Misplaced waits of the current statement.
     offences: Vec<Offence<'t>>,
     handles: Handles<'t>,
-    /// The loops around, innermost last, and whether something breaks out of them.
+    /// For each enclosing loop, innermost last: whether a `break` leaves it.
     loops: Vec<bool>,
-    /// The statement at hand does more than compute.
+    /// Whether the current statement has an effect besides its value.
     effect: bool,
     failures: Failures,
-    /// The statement at hand as far as a message repeats it.
+    /// The part of the current statement that a message repeats.
     shown: Option<Shown>,
-    /// The words of the source, once one is needed that is not among them.
+    /// All words of the source, collected when a fresh name is first needed.
     taken: Option<BTreeSet<&'t str>>,
 }
 
-/// A statement, or its head, and what stands for the rest of it.
+/// A statement or its head, and the text that stands for its remainder in a message.
 #[derive(Clone, Copy)]
 struct Shown {
     span: Span,
@@ -236,7 +238,7 @@ impl<'t> Checker<'t> {
         span.text(self.source)
     }
 
-    /// As people count.
+    /// Returns the line number, from 1.
     fn line(&self, offset: u32) -> usize {
         self.lines.position(offset as usize).line
     }

@@ -1,5 +1,6 @@
-//! The compiled form of a program: a flat list of steps, and the expressions in them as a flat list of nodes. It is
-//! stored beside the source as compact JSON, never changed, and read for ever: the format number says how.
+//! The compiled form of a program: a flat list of steps, whose expressions are a flat list of nodes. It is
+//! stored beside the source as compact JSON and never changed. Every later build must be able to read it; the
+//! format number says how.
 
 mod check;
 mod defaults;
@@ -16,7 +17,7 @@ use super::value::{Number, Value};
 pub use check::CodeError;
 pub use defaults::Defaults;
 
-/// The compiled form this build writes and reads.
+/// Format number this build writes and reads.
 pub const FORMAT: u32 = 1;
 
 /// Index of a node, a slot, a step or a function name.
@@ -28,25 +29,25 @@ pub struct Code {
     pub format: u32,
     /// A run's position is an index into this list.
     pub steps: Vec<Step>,
-    /// Where each step comes from.
+    /// Source position of each step.
     pub places: Vec<Place>,
-    /// A node only refers to nodes before it.
+    /// A node refers only to earlier nodes.
     pub nodes: Vec<Node>,
-    /// What nodes call, by name.
+    /// Names of the functions that nodes call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slots: Vec<Slot>,
-    /// The innermost of those that cover a step comes first.
+    /// Of several handlers that cover a step, the innermost comes first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handlers: Vec<Handler>,
-    /// What the front matter says about tasks.
+    /// Defaults for tasks from the front matter.
     #[serde(default, skip_serializing_if = "Defaults::is_empty")]
     pub defaults: Defaults,
-    /// Whether the program reads its inputs: only then are they kept.
+    /// Whether the program reads its inputs; a run keeps them only then.
     #[serde(default, skip_serializing_if = "is_false")]
     pub reads_inputs: bool,
-    /// Whether it reads its context.
+    /// Whether the program reads its context.
     #[serde(default, skip_serializing_if = "is_false")]
     pub reads_context: bool,
 }
@@ -55,7 +56,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// What is done at one position.
+/// Operation at one position of a program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
@@ -67,12 +68,12 @@ pub enum Step {
     TakeFields(Vec<(Arc<str>, Index)>, Index),
     /// `[a, b] = e`: slots, value.
     TakeItems(Vec<Index>, Index),
-    /// An expression whose value nobody keeps.
+    /// An expression whose value is dropped.
     Evaluate(Index),
-    /// Waits when the value is a handle. The result is what [`Node::Awaited`] reads in the next step.
+    /// Waits when the value is a handle. The next step reads the result as [`Node::Awaited`].
     Await(Index),
     Jump(Index),
-    /// Condition, and where to go when it holds.
+    /// Condition, and the target when it holds.
     JumpIf(Index, Index),
     JumpUnless(Index, Index),
     Walk(Walk),
@@ -81,18 +82,18 @@ pub enum Step {
     Return(Index),
 }
 
-/// Fixes what a loop walks and goes to its [`Step::Next`].
+/// Stores the list a loop goes over and jumps to its [`Step::Next`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Walk {
     pub items: Index,
     pub keys: bool,
-    /// Slots for what is walked and how far it got.
+    /// Slots for the list and the position in it.
     pub list: Index,
     pub place: Index,
     pub next: Index,
 }
 
-/// Gives the loop's variable its next value and goes to the body, or passes when there is none.
+/// Gives the loop's variable the next item and jumps to the body, or falls through at the end of the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Next {
     pub list: Index,
@@ -120,22 +121,22 @@ pub enum Node {
     Local(Index),
     Inputs,
     Context,
-    /// What the step before waited for.
+    /// Result of the wait in the step before.
     Awaited,
     List(Vec<Index>),
     Object(Vec<(Arc<str>, Index)>),
     Not(Index),
     Negate(Index),
-    /// Operators of one precedence, from the left.
+    /// Operators of one precedence, applied from left to right.
     Chain(Index, Vec<(Operator, Index)>),
     And(Vec<Index>),
     Or(Vec<Index>),
     Coalesce(Vec<Index>),
     If(Index, Index, Index),
-    /// A value and what is read of it, from the left.
+    /// A base value and the accesses to it, from left to right.
     Path(Index, Vec<Access>),
     Call(Index, Vec<Index>),
-    /// A mistake that only matters when it is reached: code and message.
+    /// A mistake that throws only when it is reached: code and message.
     Fault(Fault, Arc<str>),
 }
 
@@ -150,7 +151,7 @@ pub enum Access {
     Method(Arc<str>, Vec<Index>),
     /// `?.name(..)`
     MaybeMethod(Arc<str>, Vec<Index>),
-    /// A call of a value, which never is a function.
+    /// A call of a value. It always throws, because values are never functions.
     Call,
 }
 
@@ -164,18 +165,18 @@ pub enum Fault {
     NumberError,
 }
 
-/// A number as JSON keeps it.
+/// A number written as in JSON.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Literal(pub Number);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slot {
-    /// As the program calls it; hidden ones have names no program can write.
+    /// Name in the program. Hidden slots have names that no program can write.
     pub name: String,
-    /// What a snapshot calls it: different for every slot.
+    /// Key in a snapshot if it differs from the name; unique among all slots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The steps at which it is in scope: from the first to before the second.
+    /// Half-open range of the steps at which it is in scope.
     pub scope: (Index, Index),
 }
 
@@ -193,7 +194,7 @@ impl Slot {
     }
 }
 
-/// Where errors thrown between two steps go.
+/// Target of errors thrown in a range of steps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Handler {
     pub from: Index,
@@ -203,7 +204,7 @@ pub struct Handler {
     pub slot: Option<Index>,
 }
 
-/// Line and column, both from 1, and the bytes of the source.
+/// Line and column, both from 1, and the byte range in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "[u32; 4]", into = "[u32; 4]")]
 pub struct Place {
@@ -226,13 +227,14 @@ impl From<Place> for [u32; 4] {
 }
 
 impl Code {
-    /// The stored form; the same for the same program, always.
+    /// Returns the stored form. The same program always gives the same bytes.
     pub fn to_json(&self) -> String {
-        // Nothing in it can fail to serialise: no maps, and numbers are finite.
+        // Serialisation cannot fail: there are no maps, and all numbers are finite.
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Reads a stored form and makes sure that running it cannot leave its bounds.
+    /// Reads a stored form and checks that every index in it is in range. Fails when the text is damaged or
+    /// has another format number.
     pub fn from_json(text: &[u8]) -> Result<Self, ProgramError> {
         #[derive(Deserialize)]
         struct Header {
@@ -249,7 +251,7 @@ impl Code {
         Ok(code)
     }
 
-    /// The handler of an error thrown at a position.
+    /// Returns the handler of an error thrown at a position.
     pub fn handler(&self, position: usize) -> Option<&Handler> {
         let covers = |handler: &&Handler| (handler.from as usize..handler.to as usize).contains(&position);
         self.handlers.iter().find(covers)

@@ -1,5 +1,6 @@
-//! Every code a `.flow` diagnostic can have, with its title: FLOW001-019 syntax, front matter and where `await` may stand,
-//! FLOW020-059 what else is refused, FLOW100-199 what compiles: warnings, and what is sure to throw; FLOW200-299 hints. A code is never given a second meaning.
+//! Every code of a `.flow` diagnostic, with its title. FLOW001-019: syntax, front matter and places of
+//! `await`. FLOW020-059: other errors. FLOW100-199: programs that compile, with warnings and calls that are
+//! certain to throw. FLOW200-299: hints. A code never gets a second meaning.
 
 rhythm_syntax::codes! {
     UNKNOWN_CHARACTER = Error "FLOW001" "this character means nothing here",
@@ -51,7 +52,7 @@ rhythm_syntax::codes! {
     RACE = Hint "FLOW200" "`race` ends with the first failure too",
 }
 
-/// The code with this id.
+/// Returns the code with this id.
 pub fn find(id: &str) -> Option<&'static rhythm_syntax::Code> {
     ALL.iter().find(|code| code.id == id)
 }

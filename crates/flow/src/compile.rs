@@ -1,6 +1,6 @@
-//! Tree to steps. Blocks, loops and `try` become jumps and hidden slots; names become slots. The same tree always
-//! gives the same steps. It expects a tree the checker has passed: whatever else is in it is an error here, never
-//! a panic.
+//! Compiles the tree to steps. Blocks, loops and `try` become jumps and hidden slots; names become slots. The
+//! same tree always gives the same steps. The tree must have passed the checker: anything the checker refuses
+//! is an error here, never a panic.
 
 mod assigned;
 mod emit;
@@ -18,7 +18,7 @@ use assigned::Assigned;
 use emit::Places;
 use scope::Scopes;
 
-/// What the checker should have refused.
+/// An error that the checker should have reported.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct CompileError {
@@ -34,7 +34,8 @@ impl CompileError {
 
 type Compiled<T> = Result<T, CompileError>;
 
-/// Compiles a checked program. `defaults` is what its front matter says about tasks.
+/// Compiles a checked program. `defaults` come from its front matter. Fails for a tree that the checker
+/// refuses.
 pub fn compile(file: &File, source: &str, defaults: Defaults) -> Compiled<Code> {
     let parameters = match &file.form {
         Form::Workflow { parameters } => parameters.as_slice(),
@@ -74,11 +75,11 @@ struct Compiler {
     code: Code,
     scopes: Scopes,
     loops: Vec<Loop>,
-    /// Of the expression being compiled.
+    /// Depth of the expression being compiled.
     depth: u32,
 }
 
-/// Jumps that leave a loop or go to its next round; where to is known at its end.
+/// Jumps that leave a loop or go to its next iteration; their targets are filled in at the end of the loop.
 #[derive(Default)]
 struct Loop {
     breaks: Vec<usize>,
@@ -86,7 +87,7 @@ struct Loop {
 }
 
 impl Compiler {
-    /// Names the context, the inputs and what is assigned without being declared.
+    /// Declares the context, the inputs, and the names that are assigned without a declaration.
     fn prologue(&mut self, parameters: &[super::tree::Name], assigned: &Assigned) -> Compiled<()> {
         self.scopes.open();
         for (place, name) in parameters.iter().take(2).enumerate() {
@@ -104,7 +105,7 @@ impl Compiler {
         Ok(())
     }
 
-    /// What is never written needs no slot: it is read where it is.
+    /// Declares the context or the inputs. A name that is never written needs no slot: it is read directly.
     fn given(&mut self, name: &str, node: Node, written: bool, span: Span) -> Compiled<()> {
         if !written {
             self.scopes.declare_given(name, node);
@@ -116,7 +117,7 @@ impl Compiler {
         self.declare(name, slot)
     }
 
-    /// A program that gets to its end gives null.
+    /// Ends the program: one that runs to its end returns null.
     fn epilogue(&mut self, span: Span) -> Compiled<()> {
         let end = Span { start: span.end.saturating_sub(1).max(span.start), end: span.end };
         let null = self.node(Node::Null)?;

@@ -1,5 +1,5 @@
-//! A program as a picture. Nodes come from the syntax tree; what only computes is left out. The same source always gives
-//! the same picture.
+//! Draws a program as a graph. Nodes come from the syntax tree; statements that only compute are left out.
+//! The same source always gives the same drawing.
 
 mod call;
 mod walk;
@@ -9,7 +9,8 @@ use rhythm_syntax::line_index::Lines;
 
 use crate::tree::File;
 
-/// Draws a file the checker has passed; of any other, as much as could be read. `name` is what stands at the beginning.
+/// Draws a file. A file with errors is drawn as far as it could be read. `name` is the label of the first
+/// node.
 pub fn draw(name: &str, file: &File, source: &str) -> Drawing {
     walk::Walk::new(source, Lines::of(source)).file(name, file)
 }

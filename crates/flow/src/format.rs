@@ -1,17 +1,18 @@
-//! The one layout of a `.flow` file. Formatting twice changes nothing more, no comment is lost, and the text means
-//! what it meant: it parses to the same tree, apart from brackets that never mattered.
+//! The one layout of a `.flow` file. Formatting a second time changes nothing, and no comment is lost. The
+//! result parses to the same tree, apart from redundant round brackets.
 //!
-//! - Two spaces a level, lines up to 100 characters, at most one blank line between statements.
-//! - A statement a line, without `;`. It stays where the next line would otherwise continue the statement: before a
-//!   line that begins with `-`, and between the name `workflow` and a block.
-//! - Objects, lists and arguments stand on one line when they fit, otherwise one item a line with a comma after the
-//!   last. An object whose first property is on a line of its own stays that way. A call may end in an object, a list
-//!   or a function that is opened on its line.
-//! - Strings are in double quotes, unless they contain those and no single ones.
-//! - Round brackets go where they change nothing and clarify nothing: around a name, around a whole value.
-//! - Comments stay before, behind and between statements and items. One within an expression keeps that expression
-//!   as it was written; one within the head of a statement moves in front of it.
-//! - Front matter and functions, which the language refuses anyway, are left alone.
+//! - Indentation is two spaces a level, lines have up to 100 characters, and at most one blank line separates
+//!   statements.
+//! - Each statement has its own line and no `;`. The `;` stays where the next line would otherwise continue
+//!   the statement: before a line that begins with `-`, and between the name `workflow` and a block.
+//! - Objects, lists and arguments are on one line if they fit, otherwise one item a line with a comma after
+//!   the last. An object whose first property is on its own line stays that way. The last argument of a call
+//!   may be an object, a list or a function that opens on the line of the call.
+//! - Strings use double quotes, unless they contain double and no single quotes.
+//! - Round brackets are removed where they are redundant and add no clarity: around a name or a whole value.
+//! - Comments stay before, after and between statements and items. An expression with a comment inside is
+//!   left as written; a comment in the head of a statement moves in front of the statement.
+//! - Front matter is left as written, and so are functions, which the language refuses.
 
 mod comments;
 mod doc;
@@ -28,7 +29,7 @@ use super::parser::parse;
 use super::tree::{Comment, File};
 use doc::Doc;
 
-/// The formatted text, or why there is none: a file with syntax errors is left to its author.
+/// Returns the formatted text. Fails for a file with syntax errors, which is left as it is.
 pub fn format(source: &str) -> Result<String, Vec<Diagnostic>> {
     let parsed = parse(source);
     let errors: Vec<_> = parsed.diagnostics.into_iter().filter(|d| d.severity == Severity::Error).collect();
@@ -42,12 +43,12 @@ fn layout(source: &str, file: &File) -> String {
 
 struct Formatter<'a> {
     source: &'a str,
-    /// In the order of the source.
+    /// Comments in source order.
     comments: &'a [Comment],
 }
 
 impl Formatter<'_> {
-    /// What was written, whatever it is.
+    /// Keeps the source of a span unchanged.
     fn verbatim(&self, span: Span) -> Doc {
         Doc::verbatim(span.text(self.source))
     }

@@ -1,5 +1,5 @@
-//! What the front matter of a file says about its workflow. Reading never fails as a whole: what is wrong is reported
-//! where it stands, and everything else is still there.
+//! Reads the front matter of a file. Reading never fails as a whole: each mistake is reported at its
+//! position, and all other settings are returned.
 
 mod retries;
 
@@ -17,45 +17,45 @@ use super::codes;
 use super::lexer;
 use super::tree::FrontMatter;
 
-/// Front matter is at most this long, in bytes.
+/// Longest front matter, in bytes.
 pub const FRONT_MATTER_LIMIT: usize = 64 << 10;
-/// Values may stand within each other this deep.
+/// Deepest nesting of values.
 const DEPTH_LIMIT: usize = 64;
 
 const KEYS: [&str; 9] =
     ["name", "description", "queue", "timeout", "cleanup_grace", "retries", "schedule", "input", "failures"];
 
-/// Everything that may be set; absent where it was not.
+/// All settings; `None` where the file sets nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
     pub name: Option<String>,
     pub description: Option<String>,
-    /// Of the tasks that name none.
+    /// Default queue of tasks.
     pub queue: Option<String>,
-    /// Of each attempt of the tasks that say nothing else.
+    /// Default timeout of each attempt of a task.
     pub timeout: Option<Millis>,
-    /// Of the tasks that say nothing else.
+    /// Default retry policy of tasks.
     pub retries: Option<RetryPolicy>,
-    /// When runs start by themselves, in UTC.
+    /// Schedule, in UTC, on which runs start.
     pub schedule: Option<Cron>,
-    /// A JSON Schema for the input of a run; whether it is one is not checked here.
+    /// JSON Schema for the input of a run; reading does not check that it is a valid schema.
     pub input: Option<Value>,
     pub failures: Failures,
-    /// How long clean-up may take once the run's deadline has passed.
+    /// Time limit for clean-up after the run's deadline.
     pub cleanup_grace: Option<Millis>,
 }
 
-/// What an await gives when its task has failed.
+/// Result of awaiting a failed task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Failures {
-    /// It throws.
+    /// The await throws.
     #[default]
     Throw,
-    /// It gives the outcome as a value, as if every call had `settle: true`.
+    /// The await returns the outcome as a value, as if every call had `settle: true`.
     Values,
 }
 
-/// Front matter as far as it could be read.
+/// Result of reading: the settings that are valid, and diagnostics for the others.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
     pub settings: Settings,
@@ -83,13 +83,13 @@ pub fn read(front_matter: &FrontMatter) -> Reading {
     reading
 }
 
-/// The settings of a source, without looking at its program.
+/// Returns the settings of a source without parsing its program.
 pub fn settings_of(source: &str) -> Settings {
     lexer::lex(source).front_matter.as_ref().map(read).unwrap_or_default().settings
 }
 
-/// Where something within the front matter stands: keys and places in lists, from the outside. Of what is not there,
-/// the nearest thing around it.
+/// Returns the span of the value at a path of keys and list indexes, from the outside in. If the path does
+/// not exist, this is its nearest existing parent.
 pub fn place_of<'p>(front_matter: &FrontMatter, path: impl IntoIterator<Item = &'p str>) -> Span {
     match tree(front_matter) {
         Ok(Some(root)) => root.follow(path).span,
@@ -155,7 +155,7 @@ impl Reading {
         });
     }
 
-    /// A text that is not empty.
+    /// Reads a text that is not empty.
     fn text(&mut self, entry: &Entry) -> Option<String> {
         let key = &entry.key;
         match &entry.value.kind {
@@ -177,7 +177,7 @@ impl Reading {
         }
     }
 
-    /// A length of time; a bare number is in seconds.
+    /// Reads a duration; a bare number is in seconds.
     fn length(&mut self, node: &Node, key: &str) -> Option<Millis> {
         let help = format!("write for example `{key}: 30s` or `{key}: 1h30m`; a bare number is in seconds");
         let label = match &node.kind {

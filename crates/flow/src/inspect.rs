@@ -1,5 +1,5 @@
-//! A run for people: where in its program it stands, what it waits for, and what its variables hold. Read from the
-//! snapshot alone; nothing is stepped.
+//! Describes a run: its position in the program, what it waits for, and its variables. Reads the snapshot
+//! only and executes no step.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,43 +14,43 @@ use super::json::{Handles, write_plain};
 use super::machine::{Flow, Kind, Memory, Stage};
 use super::value::Value;
 
-/// Where a run stands.
+/// Position and state of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Description {
     pub line: u32,
     pub column: u32,
-    /// Index of the step it stands at.
+    /// Index of the step it stops at.
     pub position: usize,
-    /// First and last byte of the statement in the source.
+    /// Byte range of the statement in the source.
     pub source: (u32, u32),
     pub ended: bool,
     pub waiting_for: Vec<Waiting>,
-    /// Of timers under way, awaited or not, that have one.
+    /// Labels of the open timers that have one, awaited or not.
     pub labels: BTreeMap<CommandId, String>,
     pub variables: Variables,
 }
 
-/// One thing that would move the run on.
+/// One thing the run waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Waiting {
     pub kind: WaitingKind,
-    /// Of the task, workflow or signal.
+    /// Name of the task, workflow or signal.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// Where it was started.
+    /// Line where it was started.
     pub line: u32,
-    /// Its number within the run.
+    /// Its command number within the run.
     pub command: CommandId,
-    /// The number of the attempt under way: a child that is tried again is another child.
+    /// Command number of the current attempt. Each attempt of a child is a new child with its own number.
     #[serde(skip)]
     pub current: CommandId,
-    /// What people know it by.
+    /// The label the program gave it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// The item of a list it is about.
+    /// Index of the item it handles, in the list of a map.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub item: Option<u64>,
-    /// When a timer fires.
+    /// Time at which a timer fires.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
 }
@@ -64,7 +64,7 @@ pub enum WaitingKind {
     Signal,
 }
 
-/// Those in scope, in the order they were declared; of a name that hides another only the inner one.
+/// Variables in scope, in the order of their declaration. Hidden variables are left out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Variables(pub Vec<(String, Payload)>);
 
@@ -80,7 +80,7 @@ impl Serialize for Variables {
     }
 }
 
-/// Reads a snapshot of a run of this program.
+/// Reads the snapshot of a run of this program. Fails when the snapshot does not belong to it or is damaged.
 pub fn describe(flow: &Flow, snapshot: &Snapshot) -> Result<Description, ProgramError> {
     let memory = Memory::load(flow, snapshot)?;
     let code = flow.code();
@@ -101,7 +101,7 @@ fn place(code: &Code, position: usize) -> Place {
     code.place(position).unwrap_or(Place { line: 1, column: 1, start: 0, end: 0 })
 }
 
-/// What the awaited handle depends on, down to what comes from outside.
+/// Follows the awaited handle through its groups to the tasks, children, timers and signals it depends on.
 fn waiting_for(code: &Code, memory: &Memory) -> Vec<Waiting> {
     let mut reached = BTreeSet::new();
     let mut next: Vec<u64> = memory.wait.into_iter().collect();
@@ -152,7 +152,7 @@ fn variables(code: &Code, memory: &Memory) -> Variables {
         let Some(value) = value.as_ref().filter(|_| !slot.is_hidden() && slot.covers(memory.position)) else {
             continue;
         };
-        // Inner declarations come later.
+        // Inner declarations come later and replace outer ones.
         variables.retain(|(name, _)| *name != slot.name);
         variables.push((slot.name.clone(), shown(value)));
     }

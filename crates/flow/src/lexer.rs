@@ -1,5 +1,5 @@
-//! Source to tokens. Owns what a line, a comment, a name, a number and a text look like; reports what is none of
-//! them and goes on, so that the parser only ever sees tokens that mean something.
+//! Splits a source into tokens: lines, comments, names, numbers, texts and signs. Reports everything else and
+//! continues, so the parser sees only valid tokens.
 
 mod number;
 mod sign;
@@ -14,7 +14,7 @@ use super::codes;
 use super::token::{Keyword, Token, TokenKind};
 use super::tree::{Comment, FrontMatter};
 
-/// A program is at most this long, in bytes.
+/// Longest program, in bytes.
 pub const SOURCE_LIMIT: usize = 1 << 20;
 
 const FENCE: &str = "```";
@@ -56,12 +56,12 @@ pub fn lex(source: &str) -> Lexed {
     lexer.lexed
 }
 
-/// The first character of a name.
+/// Returns whether a character can be the first of a name.
 pub fn begins_name(character: char) -> bool {
     character == '_' || character.is_alphabetic()
 }
 
-/// Any other character of a name.
+/// Returns whether a character can be a further one of a name.
 pub fn continues_name(character: char) -> bool {
     begins_name(character) || character.is_ascii_digit()
 }
@@ -69,11 +69,11 @@ pub fn continues_name(character: char) -> bool {
 struct Lexer<'a> {
     source: &'a str,
     position: usize,
-    /// A line ended since the last token.
+    /// Whether a line ended since the last token.
     newline: bool,
-    /// A template text was never closed, so no later one is looked for.
+    /// A template text was never closed, so the lexer does not search for the end of a later one.
     template_open: bool,
-    /// Up to here no regular expression ends; the line was searched before.
+    /// No regular expression ends before this offset: the line was already searched.
     no_regex_until: usize,
     lexed: Lexed,
 }
@@ -112,7 +112,7 @@ impl Lexer<'_> {
         self.rest().chars().next()
     }
 
-    /// Takes characters while they fit; gives where they began.
+    /// Takes characters while they fit; returns the offset of the first one.
     fn take_while(&mut self, fits: impl Fn(char) -> bool) -> usize {
         let start = self.position;
         let rest = self.rest();
@@ -172,7 +172,7 @@ impl Lexer<'_> {
             && self.lexed.diagnostics.is_empty()
     }
 
-    /// `---` as other tools write it, alone on its line.
+    /// Returns whether `---`, as other tools write it, stands alone on this line.
     fn dashes_expected(&self) -> bool {
         let line = self.rest().lines().next().unwrap_or_default();
         line.trim_end() == DASHES
@@ -181,7 +181,7 @@ impl Lexer<'_> {
             && self.lexed.diagnostics.is_empty()
     }
 
-    /// Refused, and read up to the next such line all the same: what it says is meant.
+    /// Reports `---` and still reads the lines up to the next `---` as front matter.
     fn dashed_front_matter(&mut self) {
         let fence = Span::new(self.position, self.position + DASHES.len());
         self.report(
@@ -202,7 +202,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// From one line of three backticks to the next; the first may name the language.
+    /// Reads front matter between two lines of three backticks; the first may name the language.
     fn front_matter(&mut self) {
         let fence = Span::new(self.position, self.position + FENCE.len());
         self.position += FENCE.len();

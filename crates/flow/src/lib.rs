@@ -1,7 +1,8 @@
 //! The `.flow` language: durable scripts, compiled once into a flat list of steps and resumed from flat snapshots.
 //!
-//! The front end: [`lexer`] and [`parser`] make a [`tree`] of a source, whatever is in it, with everything that is wrong
-//! as a diagnostic; [`front_matter`] reads the settings before the program; [`format()`] lays a source out. Every code a diagnostic can have is in [`codes`].
+//! Front end: [`lexer`] and [`parser`] turn any source into a [`tree`] and report every mistake as a
+//! diagnostic. [`front_matter`] reads the settings before the program. [`format()`] lays a source out.
+//! [`codes`] lists every code of a diagnostic.
 
 #[cfg(test)]
 #[allow(dead_code, reason = "tests outside of the crate include it too")]

@@ -1,5 +1,5 @@
-//! The functions programs can call: one table, read by compiler, checker and documentation. Programs reach nothing
-//! else; no name is ever looked up in the host.
+//! The functions programs can call, in one table for compiler, checker and documentation. Programs can call
+//! nothing else; no name is ever looked up in the host.
 
 mod arguments;
 mod json;
@@ -13,26 +13,26 @@ pub use arguments::Call;
 
 use super::runtime_error::Evaluated;
 
-/// One function.
+/// A library function.
 #[derive(Clone, Copy, Debug)]
 pub struct Function {
-    /// `Math.floor`, `add`; of a method the name alone.
+    /// Full name, such as `Math.floor` or `add`; for a method only its own name.
     pub name: &'static str,
-    /// What it takes, for people: `(text, separator)`.
+    /// Parameters as shown in messages: `(text, separator)`.
     pub signature: &'static str,
     pub least: usize,
-    /// No bound when absent.
+    /// Largest number of arguments; unlimited if absent.
     pub most: Option<usize>,
-    /// Whether it looks deeper than at its arguments themselves, so that large values inside are loaded first.
+    /// Whether it reads inside its arguments, so that large values in them must be loaded first.
     pub looks_inside: bool,
     pub body: Body,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub enum Body {
-    /// Computes its value from its arguments alone.
+    /// Computes its value from its arguments only.
     Pure(fn(&mut Call<'_>) -> Evaluated),
-    /// Starts something, asks the time or writes to the history: the machine does it.
+    /// Starts something, reads the time or writes to the history; the machine executes it.
     Effect(Effect),
 }
 
@@ -54,7 +54,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Which argument holds the options of work or of a wait.
+    /// Returns the index of the argument that holds the options.
     pub fn options_at(self) -> Option<usize> {
         match self {
             Self::RunTask | Self::RunWorkflow | Self::MapTask | Self::MapWorkflow => Some(2),
@@ -64,7 +64,7 @@ impl Effect {
     }
 }
 
-/// How a group of handles settles.
+/// Rule by which a group of handles settles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Combinator {
@@ -86,7 +86,7 @@ const fn pure(
     Function { name, signature, least, most, looks_inside: true, body: Body::Pure(body) }
 }
 
-/// A function that only moves what it is given.
+/// Marks a function that does not read inside its arguments.
 const fn shallow(function: Function) -> Function {
     Function { looks_inside: false, ..function }
 }
@@ -109,7 +109,7 @@ const fn group(name: &'static str, combinator: Combinator) -> Function {
     effect(name, signature, 1, Some(most), Effect::Group(combinator))
 }
 
-/// What is called by a name alone or through one of the groups: `add(..)`, `Math.floor(..)`.
+/// Functions called by a plain name or through a group: `add(..)`, `Math.floor(..)`.
 pub const FUNCTIONS: &[Function] = &[
     pure("add", "(a, b)", 2, Some(2), operator::add),
     pure("sub", "(a, b)", 2, Some(2), operator::sub),
@@ -168,18 +168,18 @@ pub const FUNCTIONS: &[Function] = &[
     group("race", Combinator::Race),
 ];
 
-/// Names that hold functions and are no values themselves.
+/// Names that hold functions and have no value themselves.
 pub const GROUPS: &[&str] =
     &["Task", "Timer", "Promise", "Signal", "Workflow", "Math", "Time", "Object", "JSON"];
 
-/// Functions that wait by themselves where their value is a statement's.
+/// Functions that wait without `await` where a statement can wait.
 pub const WAITING: &[&str] = &["task", "sleep", "all", "any", "race"];
 
-/// Names of what a run was started with, and of what it may know about itself.
+/// Names of the run's input, and of the context: what a run may know about itself.
 pub const INPUTS: &[&str] = &["Inputs", "inputs"];
 pub const CONTEXT: &[&str] = &["Context", "ctx"];
 
-/// What `Context` holds.
+/// Fields of `Context`.
 pub const CONTEXT_FIELDS: &[&str] = &["executionId", "workflow", "version", "attempt", "startedAt"];
 
 pub const LIST_METHODS: &[Function] = &[
@@ -210,7 +210,7 @@ pub const TEXT_METHODS: &[Function] = &[
     pure("slice", "(start?, end?)", 0, Some(2), text::slice),
 ];
 
-/// The function called `name`, with its group when it has one.
+/// Returns the function with this full name.
 pub fn function(name: &str) -> Option<&'static Function> {
     FUNCTIONS.iter().find(|function| function.name == name)
 }

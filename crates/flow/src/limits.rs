@@ -1,27 +1,28 @@
-//! What a program may use up. Every loop, copy and comparison draws on one meter, so that no text whatever can
-//! hang a process or eat its memory.
+//! Resource limits of a program. Every loop, copy and comparison is charged to one meter, so no program can
+//! block a process or exhaust its memory.
 
 use rhythm_core::failure::{Failure, codes};
 
-/// Statements per transition.
+/// Largest number of statements in one transition.
 pub const MAX_STEPS: u64 = 1_000_000;
-/// Bytes that are copied, compared or read per transition, whatever becomes of them.
+/// Largest number of bytes copied, compared or read in one transition, including those of values that are
+/// dropped.
 pub const MAX_WORK: u64 = 1024 * 1024 * 1024;
-/// Bytes of all values alive at once, and of one value as a tree.
+/// Largest size, in bytes, of all live values together, and of one value as a tree.
 pub const MAX_VALUE_BYTES: u64 = 64 * 1024 * 1024;
-/// How deep lists and objects may nest.
+/// Deepest nesting of lists and objects.
 pub const MAX_VALUE_DEPTH: u16 = 100;
 
-/// A limit that was exceeded. It ends the run; no `catch` sees it.
+/// A limit that was exceeded. It fails the run; no `catch` catches it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     Steps,
     Work,
     Memory,
     Depth,
-    /// Commands and events of one transition.
+    /// Size of the commands and events of one transition.
     Output,
-    /// Tasks and children under way.
+    /// Number of open tasks and children.
     Open,
 }
 
@@ -55,20 +56,20 @@ impl std::fmt::Display for Limit {
     }
 }
 
-/// What a command or event takes beside its content.
+/// Charge for a command or event in addition to its content, in bytes.
 const OUTPUT: u64 = 512;
-/// What looking at one part of an expression takes.
+/// Charge for one part of an expression, in bytes.
 const NODE: u64 = 16;
 
-/// Counts what one transition uses up.
+/// Counts the resources one transition uses.
 #[derive(Clone, Debug)]
 pub struct WriteStats {
     steps: u64,
-    /// Bytes that may still be looked at.
+    /// Bytes that may still be read.
     work: u64,
-    /// Bytes allocated by the statement being executed; none of them may be free yet.
+    /// Bytes allocated by the current statement. None of them counts as freed before the statement ends.
     fresh: u64,
-    /// Bytes of commands and events.
+    /// Bytes of commands and events so far.
     output: u64,
 }
 
@@ -86,12 +87,12 @@ impl WriteStats {
         Ok(())
     }
 
-    /// One operation inside a statement.
+    /// Counts one operation inside a statement.
     pub fn node(&mut self) -> Result<(), Limit> {
         self.scan(NODE)
     }
 
-    /// Looks at this many bytes one by one: comparing, hashing, parsing.
+    /// Counts bytes that are read one by one: compared, hashed, parsed.
     pub fn scan(&mut self, bytes: u64) -> Result<(), Limit> {
         match self.work.checked_sub(bytes) {
             Some(left) => {
@@ -105,14 +106,14 @@ impl WriteStats {
         }
     }
 
-    /// Makes a new value that takes this many bytes. Copying costs as much as looking.
+    /// Counts a new value of this size. Copying a byte is charged like reading it.
     pub fn allocate(&mut self, bytes: u64) -> Result<(), Limit> {
         self.scan(bytes)?;
         self.fresh = self.fresh.saturating_add(bytes);
         if self.fresh > MAX_VALUE_BYTES { Err(Limit::Memory) } else { Ok(()) }
     }
 
-    /// Asks for something from outside, or tells the history something.
+    /// Counts a command or an event.
     pub fn output(&mut self, bytes: usize) -> Result<(), Limit> {
         self.output = self.output.saturating_add(bytes as u64).saturating_add(OUTPUT);
         if self.output > MAX_VALUE_BYTES { Err(Limit::Output) } else { Ok(()) }

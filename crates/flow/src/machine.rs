@@ -1,5 +1,5 @@
-//! The interpreter: a snapshot in, one message applied, steps executed until the program waits or ends, a snapshot
-//! out. It keeps no host stack between steps and nothing between messages.
+//! The interpreter: takes a snapshot and one message, executes steps until the program waits or ends, and
+//! returns a snapshot. It keeps no host stack between steps and no state between messages.
 
 mod access;
 mod assign;
@@ -55,21 +55,21 @@ use session::FlowSession;
 #[derive(Clone, Debug)]
 pub struct Flow {
     code: Code,
-    /// What the names of the code's functions mean.
+    /// The library functions behind the names in `code.functions`.
     functions: Vec<&'static Function>,
-    /// The handler of every step.
+    /// Index of the handler of every step.
     handlers: Vec<Option<Index>>,
-    /// Slots by what snapshots call them.
+    /// Slots by their key in a snapshot.
     slots: BTreeMap<String, usize>,
 }
 
 impl Flow {
-    /// Takes a compiled form once it is seen to hold together.
+    /// Validates a compiled form and prepares it for execution. Fails when it is damaged.
     pub fn new(code: Code) -> Result<Self, ProgramError> {
         code.check().map_err(|error| ProgramError::BadDefinition(error.to_string()))?;
         let functions = code.functions.iter().filter_map(|name| library::function(name)).collect();
         let mut handlers = vec![None; code.steps.len()];
-        // Outer ones come later in the table: what is written last is innermost.
+        // Outer handlers come later in the table; going backwards, the innermost is written last.
         for (place, handler) in code.handlers.iter().enumerate().rev() {
             let covered = handlers.get_mut(handler.from as usize..handler.to as usize);
             covered.into_iter().flatten().for_each(|of_step| *of_step = Index::try_from(place).ok());
@@ -82,7 +82,7 @@ impl Flow {
         Ok(Self { functions, handlers, slots, code })
     }
 
-    /// Reads a stored compiled form.
+    /// Reads a stored compiled form. Fails when it is damaged or has an unknown format.
     pub fn load(stored: &[u8]) -> Result<Self, ProgramError> {
         Self::new(Code::from_json(stored)?)
     }
@@ -91,8 +91,8 @@ impl Flow {
         &self.code
     }
 
-    /// The index of the step a message brings the run to, whatever becomes of it there: of one that fails it, the step
-    /// that failed. Blobs the steps look into are asked for.
+    /// Returns the index of the step at which the run stops after this message: where it waits, ends or
+    /// fails. Returns the blobs to load if a step reads values that are not loaded.
     pub fn stops_at(&self, input: StepInput<'_>) -> Result<Result<usize, Vec<BlobRef>>, ProgramError> {
         let mut machine = self.machine(input)?;
         match machine.consume() {
@@ -167,7 +167,7 @@ impl Program for Flow {
     }
 }
 
-/// One transition as it happens.
+/// One transition in progress.
 struct Machine<'a> {
     flow: &'a Flow,
     input: StepInput<'a>,
@@ -177,19 +177,19 @@ struct Machine<'a> {
     live: u64,
     loaded: Loaded,
     settled: settled::Read,
-    /// Tasks and children under way, once somebody has counted.
+    /// Number of open tasks and children, once counted.
     under_way: Option<usize>,
-    /// What the step before waited for.
+    /// Result of the wait in the step before.
     awaited: Value,
     commands: Vec<Command>,
     events: Vec<EventData>,
-    /// Contents that leave the snapshot.
+    /// Contents that move out of the snapshot into blobs.
     blobs: Contents,
-    /// Tasks whose failures were read.
+    /// Tasks whose failures the program has read.
     read: BTreeSet<u64>,
 }
 
-/// What was read once in this transition and is not read again.
+/// Values loaded in this transition, so that each is read only once.
 #[derive(Default)]
 struct Loaded {
     blobs: BTreeMap<String, Value>,
@@ -200,7 +200,8 @@ struct Loaded {
 }
 
 impl Loaded {
-    /// Between the messages of one commit: each has the limit for itself, and few segments are worth keeping.
+    /// Called between the messages of one commit. Each message gets the whole limit; a few segments and blobs
+    /// are kept for the next message.
     fn forget_weight(&mut self) {
         self.weight = 0;
         if self.segments.len() > 4 || self.blobs.len() > 4 {
@@ -230,7 +231,7 @@ impl<'a> Machine<'a> {
 }
 
 impl Machine<'_> {
-    /// A run whose deadline has passed fails of that, whatever its clean-up comes to.
+    /// A run whose deadline has passed fails with the deadline error, whatever its clean-up returns.
     fn after_deadline(&self, progress: Progress) -> Progress {
         match progress {
             _ if self.memory.thrown != Some(Thrown::Deadline) => progress,
@@ -243,7 +244,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The message means nothing to this run.
+    /// Returns a transition without effect, for a message that has no meaning for this run.
     fn unchanged(self) -> Transition {
         let snapshot = match self.input.snapshot {
             Some(snapshot) => snapshot.clone(),
@@ -273,7 +274,7 @@ impl Machine<'_> {
         Ok(Transition { warned, ..self.transition(snapshot, progress) })
     }
 
-    /// All is as it was before the message; only the numbers that were given out are gone.
+    /// Restores the state from before the message. Only the command numbers that were used stay used.
     fn fail(mut self, failed: Progress) -> Result<Transition, ProgramError> {
         let before = Memory::before(self.flow, self.input.snapshot)?;
         self.memory = Memory { commands: self.memory.commands, ..before };

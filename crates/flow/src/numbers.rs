@@ -1,18 +1,18 @@
-//! Many command numbers in few bytes: sequences as runs, sets as ranges or bits.
+//! Compact encodings of many command numbers: sequences as runs, sets as ranges or bits.
 
 use std::fmt;
 
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-/// No run of a workflow has more handles at a time; a snapshot that says so was damaged.
+/// Largest number of handles of a run. A snapshot with more is damaged.
 const MOST: u64 = 4_000_000;
 
-/// A letter for six bits.
+/// One letter for six bits.
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// `count` numbers, each `step` larger than the one before. In JSON `[first, count]`, `[first, count, step]`, or just the
-/// number when there is one.
+/// A sequence of `count` numbers with the distance `step`. In JSON `[first, count]`, `[first, count, step]`,
+/// or only the number when there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
     pub first: u64,
@@ -26,7 +26,7 @@ impl Run {
     }
 }
 
-/// The numbers in their order, as few runs as a single pass finds.
+/// Splits the numbers, in their order, into runs by a single greedy pass.
 pub fn runs(numbers: impl IntoIterator<Item = u64>) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for number in numbers {
@@ -41,7 +41,7 @@ pub fn runs(numbers: impl IntoIterator<Item = u64>) -> Vec<Run> {
     runs
 }
 
-/// All numbers of the runs, unless there are absurdly many.
+/// Returns all numbers of the runs. Fails when there are more than any run can have.
 pub fn spread<E: Error>(runs: &[Run]) -> Result<Vec<u64>, E> {
     let count = runs.iter().map(|run| run.count).fold(0, u64::saturating_add);
     if count > MOST {
@@ -89,7 +89,7 @@ impl<'de> Deserialize<'de> for Run {
     }
 }
 
-/// A set of numbers: ranges in order, from the first to before the second, none touching the next.
+/// A set of numbers as sorted half-open ranges that do not touch each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Numbers {
     ranges: Vec<(u64, u64)>,
@@ -121,7 +121,7 @@ impl Numbers {
         self.place(number).is_ok()
     }
 
-    /// Whether any number from `least` to `most` is in it.
+    /// Returns whether it contains any number from `least` to `most`.
     pub fn meets(&self, least: u64, most: u64) -> bool {
         let after = self.ranges.partition_point(|(_, to)| *to <= least);
         self.ranges.get(after).is_some_and(|(from, _)| *from <= most)
@@ -143,14 +143,14 @@ impl Numbers {
         }
     }
 
-    /// One behind all others.
+    /// Adds a number; fastest for one larger than all others.
     pub fn push(&mut self, number: u64) {
         if self.add(number, 1).is_none() {
             self.insert(number);
         }
     }
 
-    /// Whether it was there.
+    /// Removes a number; returns whether it was there.
     pub fn remove(&mut self, number: u64) -> bool {
         let Ok(place) = self.place(number) else { return false };
         self.count -= 1;
@@ -167,7 +167,8 @@ impl Numbers {
         true
     }
 
-    /// The range the number is in, or where one would stand that starts with it.
+    /// Returns the range that contains the number, or the index where a range that starts with it would be
+    /// inserted.
     fn place(&self, number: u64) -> Result<usize, usize> {
         let place = self.ranges.partition_point(|(_, to)| *to <= number);
         match self.ranges.get(place) {
@@ -176,7 +177,8 @@ impl Numbers {
         }
     }
 
-    /// `1-20.23.30-41`, or `1:` and the bits from there on, six in a letter, whichever is shorter.
+    /// Returns the shorter of two forms: ranges as `1-20.23.30-41`, or `1:` and the bits from that number on,
+    /// six in a letter.
     fn text(&self) -> String {
         let (Some(first), Some(last)) = (self.first(), self.last()) else { return String::new() };
         let bits = usize::try_from((last - first) / 6).unwrap_or(usize::MAX);
@@ -225,7 +227,7 @@ impl Numbers {
         Some(numbers)
     }
 
-    /// More numbers behind all others.
+    /// Adds a range after all others; `None` when it is not after them or there would be too many numbers.
     fn add(&mut self, from: u64, count: u64) -> Option<()> {
         let to = from.checked_add(count)?;
         let sum = self.count.checked_add(count).filter(|count| *count <= MOST)?;

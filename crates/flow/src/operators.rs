@@ -1,5 +1,5 @@
-//! The operators, each also a function: `a + b` is `add(a, b)`. What they do is decided here and nowhere else.
-//! Operands must have been looked into: a large value counts as what it refers to.
+//! The operators, each also a function: `a + b` is `add(a, b)`. Their behaviour is defined only here. Large
+//! operands must be loaded first, because an unloaded one would count as its reference.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::limits::WriteStats;
 use super::runtime_error::{Evaluated, codes, throw, type_error};
 use super::value::{Number, Value, equal};
 
-/// Operators that take both sides; `&&`, `||` and `??` may leave out their right side and are not among them.
+/// Operators that evaluate both sides. `&&`, `||` and `??` may skip their right side and are not among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operator {
@@ -133,7 +133,7 @@ pub fn same(left: &Value, right: &Value, meter: &mut WriteStats) -> Evaluated<bo
     Ok(equal(left, right))
 }
 
-/// Whether a condition holds, and which operand `&&` and its like give, is decided by values, not by handles.
+/// Throws for a handle used as a condition or as an operand of `&&`, `||` or `??`: only values can decide.
 pub fn undecided<T>(handle: &Value) -> Evaluated<T> {
     type_error(format!("{} decides nothing", handle.described()))
 }

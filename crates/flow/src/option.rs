@@ -1,26 +1,26 @@
-//! Every option a call can be given, in one table: the checker warns about what is not in it, the machine refuses it.
+//! Every option of a call, in one table. The checker warns about an unknown option; the machine refuses it.
 
 /// A key of an options object.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice {
     pub key: &'static str,
     pub takes: Takes,
-    /// Means something for children too, not only for tasks.
+    /// Whether it applies to children, too, not only to tasks.
     pub of_children: bool,
 }
 
-/// What belongs behind a key.
+/// Type of an option's value.
 #[derive(Clone, Copy, Debug)]
 pub enum Takes {
     Anything,
-    /// Seconds or a text such as "10s"; with `_ms` at the end of its key, milliseconds.
+    /// Seconds, or a text such as "10s". A key that ends with `_ms` takes milliseconds.
     Duration,
     OneOf(&'static [&'static str]),
     /// A number of attempts, or an object.
     Retries,
 }
 
-/// What `Task.run` takes; `Workflow.run` takes those that mean something for children.
+/// Options of `Task.run`. `Workflow.run` takes those that apply to children.
 pub const WORK: &[Choice] = &[
     both("retries", Takes::Retries),
     both("timeout", Takes::Duration),
@@ -36,10 +36,10 @@ pub const WORK: &[Choice] = &[
     of_tasks("heartbeat_timeout", Takes::Duration),
 ];
 
-/// What `Task.map` and `Workflow.map` take besides.
+/// Further options of `Task.map` and `Workflow.map`.
 pub const MAP: &[Choice] = &[both("concurrency", Takes::Anything)];
 
-/// A retry policy.
+/// Fields of a retry policy.
 pub const RETRIES: &[Choice] = &[
     both("max_attempts", Takes::Anything),
     both("backoff", Takes::OneOf(&["constant", "linear", "exponential"])),
@@ -50,13 +50,13 @@ pub const RETRIES: &[Choice] = &[
     both("jitter", Takes::Anything),
 ];
 
-/// What `Signal.when` takes.
+/// Options of `Signal.when`.
 pub const WHEN: &[Choice] = &[both("timeout", Takes::Duration), both("label", Takes::Anything)];
 
-/// What `Timer.delay`, `Task.delay`, `sleep` and `Signal.next` take.
+/// Options of `Timer.delay`, `Task.delay`, `sleep` and `Signal.next`.
 pub const LABEL: &[Choice] = &[both("label", Takes::Anything)];
 
-/// What groups of handles take.
+/// Options of groups of handles.
 pub const GROUP: &[Choice] = &[both("cancel", Takes::Anything)];
 
 const fn both(key: &'static str, takes: Takes) -> Choice {
@@ -68,7 +68,7 @@ const fn of_tasks(key: &'static str, takes: Takes) -> Choice {
 }
 
 impl Choice {
-    /// The option with a value it takes, for messages.
+    /// Returns the option with an example value, for messages.
     pub fn example(&self) -> String {
         let value = match (self.takes, self.key) {
             (Takes::Duration, _) => "\"10s\"",
@@ -86,7 +86,7 @@ impl Choice {
         format!("{}: {value}", self.key)
     }
 
-    /// Whether a key as it is written means this one.
+    /// Returns whether a written key means this option.
     pub fn is_written(&self, written: &str) -> bool {
         let plain = match self.takes {
             Takes::Duration => written.strip_suffix("_ms").unwrap_or(written),
@@ -96,7 +96,7 @@ impl Choice {
     }
 }
 
-/// The choice that a written key means.
+/// Returns the option that a written key means.
 pub fn written(choices: &'static [Choice], key: &str) -> Option<&'static Choice> {
     choices.iter().find(|choice| choice.is_written(key))
 }

@@ -1,9 +1,10 @@
-//! Tokens to tree, by recursive descent. A syntax error never ends the parse: what cannot be read becomes
-//! [`ExpressionKind::Broken`](super::tree::ExpressionKind::Broken) or is skipped up to the next statement, so that
-//! one pass finds all errors of a file.
+//! Parses tokens to a tree by recursive descent. A syntax error never ends the parse: an unreadable part
+//! becomes [`ExpressionKind::Broken`](super::tree::ExpressionKind::Broken) or is skipped up to the next
+//! statement, so one pass finds all errors of a file.
 //!
-//! Three rules keep it total. Every loop takes a token or ends. Nesting is counted and stops at
-//! [`DEPTH_LIMIT`]. Skipping jumps from a bracket to its partner, found beforehand, so no token is skipped twice.
+//! Three rules guarantee that the parser ends on any input. Every loop takes a token or ends. Nesting is
+//! counted and stops at [`DEPTH_LIMIT`]. Skipping jumps from a bracket to its partner, found beforehand, so
+//! no token is skipped twice.
 
 mod brackets;
 mod cursor;
@@ -26,7 +27,7 @@ use super::token::{Token, TokenKind};
 use super::tree::File;
 use brackets::Partners;
 
-/// Blocks, brackets, prefix operators and branches of a conditional stand within each other at most this often.
+/// Deepest nesting of blocks, brackets, prefix operators and branches of a conditional.
 pub const DEPTH_LIMIT: u32 = 64;
 
 /// A file as far as it could be read.
@@ -35,7 +36,7 @@ pub struct Parsed {
     pub file: File,
     /// In the order of the source.
     pub diagnostics: Vec<Diagnostic>,
-    /// What was passed over: no part of the file.
+    /// Spans that were skipped and are not in the tree.
     pub skipped: Vec<Span>,
 }
 
@@ -45,7 +46,7 @@ impl Parsed {
     }
 }
 
-/// Reads a whole file, whatever is in it.
+/// Reads a whole file. Any input gives a tree; mistakes are in the diagnostics.
 pub fn parse(source: &str) -> Parsed {
     let Lexed { tokens, comments, front_matter, diagnostics } = lexer::lex(source);
     let partners = Partners::find(&tokens);
@@ -70,22 +71,22 @@ struct Parser<'a> {
     source: &'a str,
     tokens: Vec<Token>,
     partners: Partners,
-    /// Index of the next token; the last one, the end, is never passed.
+    /// Index of the next token. It never passes the last token, which is the end.
     position: usize,
     depth: u32,
     diagnostics: Vec<Diagnostic>,
     skipped: Vec<Span>,
-    /// Where the last error was found: a second one at the same token would only follow from the first.
+    /// Token index of the last error. A second error at the same token is a consequence and is not reported.
     complained_at: Option<usize>,
-    /// Something was not understood and nobody has found a place to go on yet.
+    /// Set after an error until the parser has found a place to continue.
     lost: bool,
-    /// The nesting has been reported, as the last error.
+    /// The depth limit was reported; that is the last error.
     too_deep: bool,
 }
 
 impl Parser<'_> {
     fn report(&mut self, diagnostic: Diagnostic) {
-        // Of what the lexer has refused, enough was said.
+        // The lexer has already reported refused tokens.
         if self.complained_at == Some(self.position) || self.at(TokenKind::Refused) {
             return;
         }
@@ -95,13 +96,14 @@ impl Parser<'_> {
         }
     }
 
-    /// Reports that something else belongs where the next token stands.
+    /// Reports that `wanted` was expected instead of the next token.
     fn unexpected(&mut self, wanted: &str) {
         self.report(self.missing(wanted, "here"));
         self.lost = true;
     }
 
-    /// What is missing at the end of a line is missing there, not where the next line begins.
+    /// Returns a diagnostic for missing text. At the end of a line it points there, not at the start of the
+    /// next line.
     fn missing(&self, wanted: &str, place: &str) -> Diagnostic {
         let here = Span::new(self.previous_end(), self.previous_end());
         let (span, found) = match self.kind() {
@@ -113,8 +115,8 @@ impl Parser<'_> {
             .titled(format!("expected {wanted}, found {found}"))
     }
 
-    /// Goes one level deeper, unless that is too deep. After that nothing more is reported: what is nested like that
-    /// is rarely written by hand, and where its levels end is a guess.
+    /// Enters a nesting level; returns false at the limit. After that nothing more is reported: code nested
+    /// this deep is rarely written by hand, and the ends of its levels would be guesses.
     fn deepen(&mut self, span: Span) -> bool {
         if self.depth < DEPTH_LIMIT {
             self.depth += 1;

@@ -1,5 +1,5 @@
-//! What a user sees: each snapshot holds sources that people write by mistake, and every word we answer. Accept a
-//! change with `INSTA_UPDATE=always` after reading it.
+//! The diagnostics as a user sees them: each snapshot holds sources with typical mistakes and the full
+//! answers. Read a change, then accept it with `INSTA_UPDATE=always`.
 
 use insta::assert_snapshot;
 use rhythm_syntax::render::*;
@@ -13,7 +13,7 @@ fn shown(source: &str) -> String {
     render("orders.flow", source, &parse(source).diagnostics, Style::Plain)
 }
 
-/// Every source with its diagnostics, one after the other.
+/// Returns every source with its diagnostics, one after the other.
 fn dialogue(sources: &[&str]) -> String {
     let rule = "=".repeat(100);
     sources.iter().map(|source| format!("{rule}\n{source}\n\n{}", shown(source))).collect()

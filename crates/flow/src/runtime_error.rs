@@ -1,4 +1,4 @@
-//! Why an evaluation stops, and the errors the language itself throws.
+//! Reasons why an evaluation stops, and the errors the language itself throws.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use rhythm_core::payload::BlobRef;
 use super::limits::Limit;
 use super::value::{ErrorValue, Value};
 
-/// Codes of errors that come from the language itself.
+/// Codes of errors of the language itself.
 pub mod codes {
     pub const TYPE_ERROR: &str = "TYPE_ERROR";
     pub const PROPERTY_NOT_FOUND: &str = "PROPERTY_NOT_FOUND";
@@ -19,13 +19,13 @@ pub mod codes {
     pub const AGGREGATE_ERROR: &str = "AggregateError";
     pub const TIMEOUT: &str = "TIMEOUT";
     pub const CANCELLED: &str = "CANCELLED";
-    /// Of the run itself; a task or child that was too late throws `TIMEOUT`.
+    /// The deadline of the run itself. A task or child past its own deadline throws `TIMEOUT`.
     pub const DEADLINE_EXCEEDED: &str = rhythm_core::failure::codes::DEADLINE_EXCEEDED;
     pub const LIMIT_EXCEEDED: &str = "LIMIT_EXCEEDED";
-    /// Of a thrown string, and of a thrown object that has no code.
+    /// A thrown string, or a thrown object without a code.
     pub const FAILED: &str = rhythm_core::failure::codes::FAILED;
 
-    /// All of them, for the checker and the documentation.
+    /// Every code, for the checker and the documentation.
     pub const ALL: &[&str] = &[
         TYPE_ERROR,
         PROPERTY_NOT_FOUND,
@@ -43,14 +43,14 @@ pub mod codes {
     ];
 }
 
-/// Why evaluation cannot go on here.
+/// Reason why evaluation stops.
 #[derive(Clone, Debug)]
 pub enum Stop {
-    /// Goes to the nearest `catch`.
+    /// Continues at the nearest `catch`.
     Thrown(Arc<ErrorValue>),
-    /// Ends the run.
+    /// Fails the run.
     Limit(Limit),
-    /// Asks the engine for these and starts over.
+    /// The engine loads these blobs and repeats the transition.
     NeedBlobs(Vec<BlobRef>),
 }
 
@@ -68,7 +68,7 @@ impl From<ErrorValue> for Stop {
 
 pub type Evaluated<T = Value> = Result<T, Stop>;
 
-/// Text of a program's own as it stands in a message: cut, for it may have megabytes.
+/// Shortens a text for a message, because a program's text may be megabytes long.
 pub fn short(text: &str) -> String {
     match text.char_indices().nth(80) {
         Some((end, _)) => format!("{}..", &text[..end]),

@@ -1,5 +1,5 @@
-//! The words and signs a `.flow` source is made of. What JavaScript has and this language has not is known here
-//! too, so that the parser can say what to write instead.
+//! The words and signs of a `.flow` source. Those of JavaScript that the language lacks are included, so that
+//! the parser can say what to write instead.
 
 use rhythm_syntax::Span;
 
@@ -7,7 +7,7 @@ use rhythm_syntax::Span;
 pub struct Token {
     pub kind: TokenKind,
     pub span: Span,
-    /// A line ended between the token before and this one.
+    /// Whether a line ended between the previous token and this one.
     pub newline_before: bool,
 }
 
@@ -53,17 +53,17 @@ pub enum TokenKind {
     Or,
     /// `++` or `--`
     Increment,
-    /// `+=`, `??=` and their like
+    /// `+=`, `??=` and similar
     Compound,
     /// `**`
     Power,
-    /// `&`, `|`, `^`, `~`, `<<` and their like
+    /// `&`, `|`, `^`, `~`, `<<` and similar
     Bitwise,
     /// `...`
     Spread,
-    /// Something the lexer has already reported, standing where a value would: a template, a regular expression.
+    /// A token the lexer has already reported in place of a value: a template, a regular expression.
     Refused,
-    /// After the last token, once.
+    /// The end of the source; exactly one, after the last token.
     End,
 }
 
@@ -76,7 +76,7 @@ impl TokenKind {
         matches!(self, Self::RightParen | Self::RightBracket | Self::RightBrace)
     }
 
-    /// How the sign is written; what has no single spelling is shown as it stands in the source instead.
+    /// Returns the sign's spelling; `None` if it has several, and messages then show the source.
     pub fn spelling(self) -> Option<&'static str> {
         Some(match self {
             Self::LeftParen => "(",
@@ -99,7 +99,7 @@ impl TokenKind {
 /// Defines the reserved words and their spelling in one place.
 macro_rules! keywords {
     ($($name:ident = $text:literal),* $(,)?) => {
-        /// A word that cannot be a name; after a dot and as a key of an object it can.
+        /// A reserved word. It cannot be a name, except after a dot and as a key of an object.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Keyword { $($name),* }
 
@@ -121,8 +121,8 @@ keywords! {
     Let = "let", Const = "const", If = "if", Else = "else", While = "while", For = "for", In = "in", Try = "try",
     Catch = "catch", Throw = "throw", Break = "break", Continue = "continue", Return = "return", Await = "await",
     Function = "function", True = "true", False = "false", Null = "null",
-    // JavaScript's. They mean nothing here and are reserved all the same: one statement may follow another on the
-    // same line, so `var x = 1` and `new Thing()` would otherwise each be two statements that nobody meant.
+    // Words of JavaScript that mean nothing here. They are reserved because two statements may be on one
+    // line: otherwise `var x = 1` and `new Thing()` would each be read as two statements.
     Var = "var", Switch = "switch", Do = "do", New = "new", Typeof = "typeof", Instanceof = "instanceof",
     Delete = "delete", Void = "void", Yield = "yield", Class = "class", Finally = "finally", Import = "import",
     Export = "export",

@@ -1,9 +1,10 @@
-//! The syntax tree of a `.flow` file: one for compiler, checker, formatter and language server. It says what was
-//! written and where, closures and misplaced waits included: what may not be there is for the checker to refuse.
+//! The syntax tree of a `.flow` file, shared by compiler, checker, formatter and language server. It
+//! represents the source with its positions, including closures and misplaced waits, which the checker
+//! refuses.
 //!
-//! Blocks, brackets, prefixes and conditionals stand within each other at most 64 deep, and precedence puts no more
-//! than seven chains between two of them: walking the tree by recursion is safe. What may be long is flat here, so
-//! that length never becomes depth: `a + b + c` is one chain, `a.b.c()` is one path, and so are `else if`s.
+//! Blocks, brackets, prefixes and conditionals nest at most 64 deep, and precedence puts at most seven chains
+//! between two of them, so walking the tree by recursion is safe. Repetition is flat, so that length never
+//! becomes depth: `a + b + c` is one chain, `a.b.c()` is one path, and `else if`s are one list.
 
 use rhythm_syntax::Span;
 
@@ -13,7 +14,7 @@ pub struct File {
     pub front_matter: Option<FrontMatter>,
     pub form: Form,
     pub body: Block,
-    /// In the order of the source; the formatter puts them back.
+    /// In source order; the formatter inserts them again.
     pub comments: Vec<Comment>,
 }
 
@@ -21,14 +22,14 @@ pub struct File {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrontMatter {
     pub text: String,
-    /// Of the text between the fences.
+    /// Span of the text between the fences.
     pub span: Span,
 }
 
-/// How a program is wrapped.
+/// The wrapper of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Statements and nothing around them.
+    /// Statements without a wrapper.
     Bare,
     /// `workflow { .. }` or `workflow(ctx, inputs) { .. }`: at most two names.
     Workflow { parameters: Vec<Name> },
@@ -38,7 +39,7 @@ pub enum Form {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comment {
-    /// With its `//` or `/* */`.
+    /// Includes its `//` or `/* */`.
     pub span: Span,
 }
 
@@ -51,14 +52,14 @@ pub struct Name {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block {
     pub statements: Vec<Statement>,
-    /// With its braces, where it has any.
+    /// Includes its braces, if it has any.
     pub span: Span,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
     pub kind: StatementKind,
-    /// Without a `;` after it.
+    /// Does not include a `;` after it.
     pub span: Span,
 }
 
@@ -99,7 +100,7 @@ pub enum StatementKind {
     Return(Option<Expression>),
     Block(Block),
     Expression(Expression),
-    /// A function somebody tried to define; the checker says why that cannot be.
+    /// A function definition, which the checker refuses.
     Function {
         name: Option<Name>,
     },
@@ -118,8 +119,8 @@ pub struct Arm {
     pub body: Block,
 }
 
-/// The word between a loop's name and its items. What it walks depends on the binding too: `for (x in list)` walks
-/// values, `for (let k in list)` keys.
+/// The word between a loop's name and its items. The binding also decides what the loop goes over: `for (x in
+/// list)` gives values, `for (let k in list)` gives keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Walk {
     Of,
@@ -157,14 +158,14 @@ pub struct Expression {
 pub enum ExpressionKind {
     Null,
     Boolean(bool),
-    /// As it was written.
+    /// As written in the source.
     Number(String),
-    /// What it means, escapes resolved; the span has what was written.
+    /// The text with its escapes resolved; the span covers the written form.
     Text(String),
     List(Vec<Expression>),
     Object(Vec<Property>),
     Name(String),
-    /// In round brackets, which the formatter keeps where they matter.
+    /// In round brackets; the formatter keeps them where they matter.
     Group(Box<Expression>),
     Unary {
         operator: Unary,
@@ -180,15 +181,16 @@ pub enum ExpressionKind {
         then: Box<Expression>,
         otherwise: Box<Expression>,
     },
-    /// Something with calls and accesses behind it, from the left: `a.b[c](d)`.
+    /// A base with calls and accesses, from left to right: `a.b[c](d)`.
     Path {
         base: Box<Expression>,
         steps: Vec<PathStep>,
     },
     Await(Box<Expression>),
-    /// `x => ..`, `() => { .. }`, `function () { .. }`: refused by the checker, with what to write instead.
+    /// `x => ..`, `() => { .. }`, `function () { .. }`: the checker refuses it and says what to write
+    /// instead.
     Closure,
-    /// Something that could not be read; the parser has said so.
+    /// An expression that could not be read; the parser has reported it.
     Broken,
 }
 
@@ -202,7 +204,7 @@ pub struct Link {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathStep {
     pub kind: PathStepKind,
-    /// Of this step alone, its dot or brackets included.
+    /// Covers this step only, including its dot or brackets.
     pub span: Span,
 }
 
@@ -219,7 +221,7 @@ pub enum PathStepKind {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Property {
-    /// What it means, be it bare or quoted; of a shorthand `{ a.b }` the last name.
+    /// The key without its quotes; for the shorthand `{ a.b }` the last name.
     pub key: Name,
     pub value: PropertyValue,
     pub span: Span,
@@ -229,7 +231,7 @@ pub struct Property {
 pub enum PropertyValue {
     /// `key: value`; the key may be quoted.
     Given(Expression),
-    /// `{ a }` and `{ a.b }`: what is read.
+    /// `{ a }` and `{ a.b }`: the expression that is read.
     Shorthand(Expression),
 }
 

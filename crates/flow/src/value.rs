@@ -1,6 +1,6 @@
-//! What a program computes with. Values are shared until written (copy on write), so copies cost nothing and nobody
-//! can tell. Every list and object remembers how heavy and how deep it is, as if nothing were shared: limits are
-//! exact at no cost, even for `x = [x, x]` forty times over.
+//! Values of a running program. Values are shared and copied on write, so copying them is free and invisible
+//! to programs. Every list and object stores its weight and depth, computed as if nothing were shared: limits
+//! are exact at no cost, even after `x = [x, x]` forty times.
 
 mod bulk;
 mod equality;
@@ -31,11 +31,12 @@ pub enum Value {
     List(List),
     Object(Object),
     Error(Arc<ErrorValue>),
-    /// Something that was started and can be awaited, by its number.
+    /// Command number of something that was started and can be awaited.
     Handle(u64),
-    /// A large value that lives elsewhere. To a program it is the value; whoever looks inside loads it first.
+    /// A large value stored as a blob. A program sees the value itself; code that reads inside must load it
+    /// first.
     Blob(Arc<BlobRef>),
-    /// A large list or object, most of which lives elsewhere, in segments.
+    /// A large list or object, mostly stored in segments.
     Kept(Arc<Kept>),
 }
 
@@ -48,7 +49,7 @@ impl Value {
         Self::Number(Number::Integer(integer))
     }
 
-    /// What a program would call it.
+    /// Returns the name of its type.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -65,7 +66,7 @@ impl Value {
         }
     }
 
-    /// With its article, for messages; with what to do, where it is always the same.
+    /// Returns its type with an article, for messages. Some also say what to do.
     pub fn described(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -82,7 +83,7 @@ impl Value {
         }
     }
 
-    /// As in JavaScript.
+    /// Returns whether a condition with this value holds, as in JavaScript.
     pub fn is_truthy(&self) -> bool {
         match self {
             Self::Null | Self::Boolean(false) => false,
@@ -92,7 +93,7 @@ impl Value {
         }
     }
 
-    /// How much of the limits it takes.
+    /// Returns the weight and depth that count against the limits.
     pub fn bulk(&self) -> Bulk {
         match self {
             Self::Null | Self::Boolean(_) | Self::Number(_) => Bulk::SCALAR,
@@ -110,7 +111,7 @@ impl Value {
         self.bulk().weight
     }
 
-    /// Calls `found` with every handle in it.
+    /// Calls `found` with every handle inside the value.
     pub fn each_handle(&self, found: &mut impl FnMut(u64)) {
         if !self.bulk().holds_handles() {
             return;
@@ -129,7 +130,7 @@ impl Value {
         }
     }
 
-    /// Calls `found` with every blob in it.
+    /// Calls `found` with every blob inside the value.
     pub fn each_blob(&self, found: &mut impl FnMut(&Arc<BlobRef>)) {
         if !self.bulk().holds_blobs() {
             return;

@@ -1,4 +1,4 @@
-//! The drill exercises every command and consumes every message; the fold around it ends runs as promised.
+//! The drill uses every command and consumes every message; the fold around it ends runs as documented.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use rhythm_core::program::{ProgramError, RunFacts, Snapshot};
 use rhythm_core::time::Timestamp;
 use serde_json::json;
 
-/// A run driven by hand: every message is applied to a snapshot that was stored and loaded again.
+/// A run driven by hand. Before each message the snapshot is stored and loaded again.
 struct Rehearsal {
     drill: Drill,
     facts: RunFacts,
@@ -120,7 +120,7 @@ fn every_command_is_asked_for_and_every_message_consumed() {
     run.complete(4, json!("c"));
     let joined = run.complete(3, json!("b"));
     assert!(kinds(&joined.events).contains(&"parallel_completed"));
-    // The spawned task is 5, the slow one 6, its timer 7.
+    // Task 5 is the spawned one, task 6 the slow one; 7 is the timer of task 6.
     assert_eq!(joined.commands.len(), 3);
     let late = run.fire(7);
     assert_eq!(late.commands[0], Command::CancelTask(CommandId(6)));
@@ -146,7 +146,7 @@ fn every_command_is_asked_for_and_every_message_consumed() {
     run.send("approval:15", MessageBody::ApprovalDecided(decided));
     let failed = TaskFailed { task: CommandId(16), failure: Failure::new("SHAKY", "no") };
     run.send("task:16", MessageBody::TaskFailed(failed));
-    // Nobody waits for these any more.
+    // The run no longer waits for these.
     run.complete(5, json!("aside"));
     run.complete(6, json!("late"));
     run.complete(17, json!(1));
@@ -197,7 +197,7 @@ fn a_failed_run_keeps_the_snapshot_from_before_its_failure_and_what_it_asked_for
     let failed = run.complete(1, json!(1));
     assert!(matches!(failed.end, Some(End::Failed(ref failure)) if failure.code == "X"));
     assert!(matches!(&failed.commands[..], [Command::RunTask(spawned)] if spawned.name == "b"));
-    // Only that the number of the task is given away.
+    // Only the counter of command numbers has changed.
     let mut before: serde_json::Value = serde_json::from_slice(before.open().unwrap()).unwrap();
     before["commands"] = json!(2);
     let after = failed.state.snapshot.unwrap();
@@ -238,7 +238,8 @@ fn a_second_cancel_ends_the_run_at_once() {
     assert!(matches!(run.cancel().end, Some(End::Cancelled(_))));
 }
 
-/// One that was opened again and failed again, for example. One that was itself ended at once does insist.
+/// Such a parent was, for example, opened again and failed again. A parent that was itself ended at once does
+/// insist: its request ends the run.
 #[test]
 fn a_parent_that_asks_again_does_not_insist() {
     let mut run = Rehearsal::of(json!({"steps": [{"task": task("a")}], "cleanup": [{"task": task("undo")}]}));
@@ -372,7 +373,8 @@ fn a_snapshot_above_the_limit_fails_the_run() {
     assert!(matches!(ended.end, Some(End::Failed(failure)) if failure.code == codes::LIMIT_EXCEEDED));
 }
 
-/// What a program asks for, without the numbers, which kinds of programs give out differently.
+/// Returns the commands of a program without their numbers, because kinds of programs number commands
+/// differently.
 fn asked(program: &dyn rhythm_core::program::Program, plan: &str) -> (Vec<String>, Option<End>) {
     let facts = Rehearsal::of(json!({"steps": []})).facts;
     let (mut state, mut asked, mut now, mut timer) = (RunState::default(), Vec::new(), 0, None);
@@ -382,7 +384,7 @@ fn asked(program: &dyn rhythm_core::program::Program, plan: &str) -> (Vec<String
         let body = match (inbox.pop_front(), state.awaiting.first().cloned()) {
             (Some(body), _) => body,
             (None, Some(name)) => MessageBody::Signal(SignalReceived { name, payload: Payload::null() }),
-            // Nobody waits so long as a task, child or signal does.
+            // A timer fires only after every task, child and signal was answered.
             (None, None) => match timer.take() {
                 Some(timer) => MessageBody::TimerFired(TimerFired { timer }),
                 None => panic!("it waits for nothing: {plan}"),

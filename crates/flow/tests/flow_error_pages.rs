@@ -1,5 +1,5 @@
-//! Every code of the `.flow` language has a page, and what a page shows is so: its wrong examples get exactly its
-//! code, its right ones nothing.
+//! Every code of the `.flow` language has a page whose examples are true: the wrong ones get exactly its
+//! code, the right ones no diagnostic.
 #![expect(clippy::disallowed_methods, reason = "the pages are files")]
 
 use std::collections::BTreeSet;
@@ -21,7 +21,8 @@ struct Example {
     source: String,
 }
 
-/// The fenced blocks tagged `flow wrong` and `flow right`; `flow wrong 30000 times` is repeated that often.
+/// Returns the fenced blocks tagged `flow wrong` and `flow right`; `flow wrong 30000 times` is repeated that
+/// often.
 fn examples(page: &str) -> Vec<Example> {
     let mut examples = Vec::new();
     let mut lines = page.lines();

@@ -1,4 +1,5 @@
-//! The parser and the grammar in `flow.pest`, which was written without it, accept and refuse the same texts.
+//! The parser and the grammar in `flow.pest`, which was written independently, accept and refuse the same
+//! texts.
 
 #[path = "../src/arbitrary.rs"]
 #[allow(dead_code, reason = "shared with the tests inside the crate")]
@@ -21,7 +22,7 @@ fn parser_accepts(source: &str) -> bool {
     !rhythm_flow::parse(source).has_errors()
 }
 
-/// What they say when they do not both say `expected`.
+/// Returns the messages of both, unless both judge the text as `expected`.
 fn dissent(source: &str, expected: bool) -> Option<String> {
     let diagnostics = rhythm_flow::parse(source).diagnostics;
     let error = Grammar::parse(Rule::file, source).err().map(|error| error.to_string());
@@ -34,7 +35,7 @@ fn dissent(source: &str, expected: bool) -> Option<String> {
     })
 }
 
-/// The snippets of a file, each with its line.
+/// Returns the snippets of a file, each with its line.
 fn snippets(text: &'static str) -> impl Iterator<Item = (usize, String)> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.is_empty() && !line.starts_with("## "));
     lines.map(|(index, line)| (index + 1, line.replace('\u{23ce}', "\n")))
@@ -100,7 +101,7 @@ proptest! {
     }
 }
 
-/// Short soups of these are often programs.
+/// Tokens from which short random sequences are often programs.
 const SOUP: &[&str] = &[
     "a",
     "b",

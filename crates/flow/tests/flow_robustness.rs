@@ -1,5 +1,4 @@
-//! Whatever the text: the front end answers, in good time and without a panic, and a small mistake gets a small
-//! answer.
+//! For any text the front end answers quickly and does not panic, and a small mistake gets a short answer.
 
 #[path = "../src/arbitrary.rs"]
 #[allow(dead_code, reason = "shared with the tests inside the crate")]
@@ -12,7 +11,7 @@ use rhythm_syntax::render::{Style, locate, render};
 
 use arbitrary::Flavour;
 
-/// Sends a text through everything there is; gives how many diagnostics it got.
+/// Runs a text through the whole front end; returns the number of diagnostics.
 fn survives(source: &str) -> usize {
     let parsed = parse(source);
     let mut diagnostics = parsed.diagnostics.clone();
@@ -208,7 +207,7 @@ fn every_bad_text_is_survived_alone_and_within_a_program() {
     }
 }
 
-/// As many as fit into a source, but no more than `most`.
+/// Repeats the brackets as often as fits in a source, but at most `most` times.
 fn repeated(most: usize, open: &str, inside: &str, close: &str) -> String {
     let times = (1_000_000 / (open.len() + close.len()).max(1)).min(most);
     format!("{}{inside}{}", open.repeat(times), close.repeat(times))

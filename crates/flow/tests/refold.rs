@@ -113,7 +113,7 @@ fn another_run_gets_a_past_of_its_own() {
         _ => None,
     });
     assert_eq!(child, Some(("other.1".into(), r#"{"me":"other"}"#.into())));
-    // A program that goes another way under another name has no past there.
+    // Under another id this program takes another branch, so the history does not fit it.
     let run =
         Run::of("if (ctx.executionId == \"r\") { await Task.run(\"a\", {}) } else { await Timer.delay(1) }");
     let gone =

@@ -1,5 +1,5 @@
-//! Every code a diagnostic about a graph can have, with its title: GRAPH001-009 the document, GRAPH010-059 what it says,
-//! GRAPH100-199 warnings. A code is never given a second meaning.
+//! Codes of diagnostics about graphs, with their titles: GRAPH001-009 for the document's form, GRAPH010-059
+//! for its content, GRAPH100-199 for warnings. A code is never reused for another meaning.
 
 rhythm_syntax::codes! {
     UNREADABLE = Error "GRAPH001" "the graph cannot be read",
@@ -36,7 +36,7 @@ rhythm_syntax::codes! {
     UNGUARDED = Warning "GRAPH109" "a condition denies a field that may be missing",
 }
 
-/// The code with this id.
+/// Returns the code with this id.
 pub fn find(id: &str) -> Option<&'static rhythm_syntax::Code> {
     ALL.iter().find(|code| code.id == id)
 }

@@ -1,5 +1,5 @@
-//! From a text to a [`Graph`], with everything that is wrong said in one pass. This file is the order of the passes; each
-//! file beneath it owns one part of the document or one kind of rule.
+//! Compiles a text to a [`Graph`] and reports all errors in one pass. This file holds the order of the
+//! passes; each file beneath it owns one part of the document or one kind of rule.
 
 mod capabilities;
 mod condition;
@@ -34,10 +34,10 @@ use rhythm_syntax::line_index::Lines;
 use rhythm_syntax::schema::Schema;
 use rhythm_syntax::spanned_value::{Node as Tree, NodeKind as TreeKind};
 
-/// A graph has at most this many nodes.
+/// Maximum number of nodes in a graph.
 pub const NODE_LIMIT: usize = 10_000;
 
-/// What is written inside of a graph in a language of its own, which only others can read.
+/// A language embedded in graphs that this crate cannot read itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     /// `evaluate(output, context)` of a condition.
@@ -45,13 +45,13 @@ pub enum Language {
     Jq,
 }
 
-/// What a compilation may ask for.
+/// Lookups that a compilation needs from its caller.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     pub registry: &'a Registry,
-    /// Content by its reference, `cas://sha256:..`; nothing when it is not there.
+    /// Returns content by its reference, `cas://sha256:..`, or `None` when it is missing.
     pub content: &'a dyn Fn(&str) -> Option<Value>,
-    /// Why a program cannot be read, by whoever reads its language.
+    /// Checks a program with a reader of its language. Fails with the reason the program cannot be read.
     pub programs: &'a dyn Fn(Language, &str) -> Result<(), String>,
 }
 
@@ -61,12 +61,12 @@ impl Default for Context<'_> {
     }
 }
 
-/// What became of a text.
+/// Result of compiling a text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compiled {
-    /// Nothing when any of the diagnostics is an error.
+    /// The graph, or `None` when any diagnostic is an error.
     pub graph: Option<Graph>,
-    /// In the order of the source.
+    /// Diagnostics in the order of the source.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -76,6 +76,7 @@ impl Compiled {
     }
 }
 
+/// Compiles a graph. Returns the graph with its warnings, or no graph and every error found.
 pub fn compile(source: &str, context: &Context<'_>) -> Compiled {
     let root = match document::read(source) {
         Ok(root) => root,
@@ -88,9 +89,10 @@ pub fn compile(source: &str, context: &Context<'_>) -> Compiled {
     Compiled { graph: graph.filter(|_| !refused), diagnostics }
 }
 
-/// Where a graph refers to files beside its own, such as `./order.schema.json`, in the order of the source.
+/// Returns the paths of other files that a graph refers to, such as `./order.schema.json`, in the order of
+/// the source.
 pub fn file_references(source: &str) -> Vec<(String, Span)> {
-    // Most graphs refer to nothing at all.
+    // Most graphs refer to no file.
     if !source.contains("_ref") {
         return Vec::new();
     }
@@ -101,7 +103,7 @@ pub fn file_references(source: &str) -> Vec<(String, Span)> {
     compiler.files.into_iter().map(|(span, path)| (path, span)).collect()
 }
 
-/// Whether a reference is meant as a path in a file system.
+/// Returns whether a reference is a path in a file system.
 pub fn is_path(reference: &str) -> bool {
     reference.starts_with(['.', '/', '~']) || reference.starts_with("file:")
 }
@@ -111,34 +113,34 @@ struct Compiler<'d, 'c> {
     lines: Lines<'d>,
     report: Report,
     names: Names<'d>,
-    /// Of the types this graph uses; nothing where a type has none.
+    /// Config schemas of the types this graph uses; `None` for a type without a schema.
     schemas: BTreeMap<String, Option<Schema>>,
-    /// What references led to.
+    /// Content that references were resolved to.
     contents: BTreeMap<String, Value>,
-    /// Registered ones that nodes have.
+    /// Registered types that nodes use.
     types: BTreeMap<String, NodeType>,
-    /// Paths of files, and where they stand.
+    /// Paths of referenced files, with their place in the source.
     files: BTreeSet<(Span, String)>,
-    /// Of nodes that say nothing else.
+    /// Default for nodes that do not set `on_condition_error`.
     on_condition_error: OnConditionError,
-    /// Nodes that edges with conditions leave.
+    /// Nodes that have outgoing edges with conditions.
     routed_by_edges: BTreeSet<&'d str>,
     /// The node whose text is being read.
     owner: Option<NodeIndex>,
     suspects: Vec<guards::Suspects>,
 }
 
-/// A node on its way: what it will be, and what of its text is still needed.
+/// A node under construction, with the parts of its source that later passes need.
 struct Draft<'d> {
     node: Node,
-    /// Where its id stands.
+    /// Span of its id.
     id: Span,
     tree: &'d Tree,
-    /// The dependencies it declares, as far as they exist.
+    /// The declared dependencies that exist.
     declared: Vec<(NodeIndex, Span)>,
-    /// It declares some, whether they exist or not.
+    /// It declares dependencies, whether they exist or not.
     declares: bool,
-    /// It lists its dependents, perhaps none.
+    /// It has a list of dependents, which may be empty.
     lists_dependents: bool,
     wait_for_all: Option<bool>,
 }
@@ -191,7 +193,7 @@ impl<'d, 'c> Compiler<'d, 'c> {
         Some(graph)
     }
 
-    /// The list of nodes; without one there is nothing to check.
+    /// Returns the list of nodes. Without one there is nothing to check.
     fn nodes(&mut self, root: &'d Tree) -> Option<&'d [Tree]> {
         let nodes = root.get("nodes").filter(|nodes| !nodes.is_null());
         let trouble = match nodes.map(|nodes| (&nodes.kind, nodes.span)) {
@@ -219,7 +221,7 @@ impl<'d, 'c> Compiler<'d, 'c> {
         None
     }
 
-    /// What stands in `metadata` counts before what stands beside the nodes.
+    /// Reads the metadata. A key in `metadata` takes precedence over the same key at the root.
     fn metadata(&mut self, metadata: Option<&'d Tree>, root: &'d Tree) -> Metadata {
         if let Some(metadata) = metadata {
             self.report.mapping(metadata, "metadata");

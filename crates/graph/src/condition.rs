@@ -1,8 +1,9 @@
-//! Conditions of branches, loops and filters: six types, one verdict.
+//! Conditions of branches, loops and filters: six types with one verdict.
 //!
-//! A condition is compiled once and evaluated often, against what a node gave ([`Scope`]). Whatever runs here is
-//! bounded before it begins or counts as it goes; what cannot be (`python_sandbox`) is asked for as data and answered
-//! from outside. Nothing reads a clock, a file or the order of a hash table.
+//! A condition is compiled once and evaluated often, against the values in a [`Scope`]. Every evaluation is
+//! bounded beforehand or counts its work as it runs. A `python_sandbox` cannot be bounded here, so its call
+//! is requested as data and answered from outside. Nothing reads a clock, a file or the order of a hash
+//! table.
 
 mod bounds;
 mod cache;
@@ -52,14 +53,14 @@ enum Kind {
     Sandbox(Sandbox),
 }
 
-/// What a condition comes to.
+/// Result of evaluating a condition.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     Met,
     NotMet,
-    /// It counts as not met; the reason belongs into the history.
+    /// The condition counts as not met; the reason is written to the history.
     NotEvaluable(String),
-    /// The answer of a sandbox is needed. With it, evaluate again.
+    /// The answer of a sandbox is needed. Evaluate again with it.
     Ask(SandboxCall),
 }
 
@@ -70,8 +71,9 @@ impl Verdict {
 }
 
 impl Condition {
-    /// Checks a condition as a graph holds it and prepares it for evaluation. References into the content store must
-    /// have been replaced by what they refer to; one that has not makes the condition not evaluable.
+    /// Checks a condition from a graph and prepares it for evaluation. References into the content store must
+    /// have been replaced by their content; a remaining one makes the condition not evaluable. Fails when the
+    /// condition is malformed, unsupported or too large.
     pub fn compile(source: &Value) -> Result<Self, ConditionError> {
         let mut sandboxes = 0;
         Self::compile_at(source, 1, &mut sandboxes)
@@ -100,7 +102,7 @@ impl Condition {
         Ok(Self(kind))
     }
 
-    /// The texts of its sandboxes, as far as they are there.
+    /// Returns the programs of its sandboxes whose text is present.
     pub fn programs(&self) -> Vec<&str> {
         match &self.0 {
             Kind::Sandbox(sandbox) => sandbox.code().into_iter().collect(),
@@ -109,7 +111,7 @@ impl Condition {
         }
     }
 
-    /// The fields it looks at, as far as they can be read off.
+    /// Returns the fields it reads, as far as they are known before evaluation.
     fn paths(&self) -> Vec<Path> {
         match &self.0 {
             Kind::Cel(cel) => cel.paths(),
@@ -121,12 +123,12 @@ impl Condition {
         }
     }
 
-    /// What it looked at when it could not be evaluated, and what was there.
+    /// Describes the fields it read and their values, for a condition that could not be evaluated.
     pub fn looked_at(&self, scope: &Scope<'_>) -> String {
         paths::told(&self.paths(), scope)
     }
 
-    /// Fields it denies without asking whether they are there.
+    /// Returns the fields it negates without checking that they exist.
     pub fn suspects(&self) -> Vec<Suspect> {
         match &self.0 {
             Kind::Cel(cel) => cel.suspects(),
@@ -136,8 +138,8 @@ impl Condition {
         }
     }
 
-    /// Evaluates against a scope, with what sandboxes have answered so far. The same scope and answers always give the
-    /// same verdict.
+    /// Evaluates the condition against a scope and the sandbox answers so far. The same scope and answers
+    /// always give the same verdict.
     pub fn evaluate(&self, scope: &Scope<'_>, answers: &Answers) -> Verdict {
         match &self.0 {
             Kind::Cel(cel) => cel.evaluate(scope),

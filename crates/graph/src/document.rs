@@ -1,4 +1,4 @@
-//! A graph's text as a tree. Which language it is written in is seen from its beginning, so that no name is needed.
+//! Reads a graph's text into a tree. The first characters tell JSON from YAML, so no file name is needed.
 
 use rhythm_syntax::Span;
 use rhythm_syntax::diagnostic::Diagnostic;
@@ -6,12 +6,14 @@ use rhythm_syntax::spanned_value::{Node, NodeKind, Reader, Unreadable};
 
 use super::codes;
 
-/// A graph is at most this long, in bytes.
+/// Maximum length of a graph in bytes.
 pub const SOURCE_LIMIT: usize = 1 << 20;
-/// Values may stand within each other this deep: with what the intermediate form puts around them, still less than
-/// readers of JSON take.
+/// Maximum nesting of values. With the levels that the intermediate form adds, it stays below the limit of
+/// JSON readers.
 pub const DEPTH_LIMIT: usize = 100;
 
+/// Reads a document. Fails with one diagnostic when the text is too long, cannot be read, or is not a
+/// mapping.
 pub fn read(source: &str) -> Result<Node, Diagnostic> {
     if source.len() > SOURCE_LIMIT {
         let label = format!("{} bytes", source.len());
@@ -36,7 +38,7 @@ pub fn read(source: &str) -> Result<Node, Diagnostic> {
     }
 }
 
-/// YAML's mappings in braces begin with a bare key.
+/// Returns whether the text is JSON. A YAML mapping in braces begins with a bare key instead.
 fn is_json(source: &str) -> bool {
     let inner = source.trim_start_matches('\u{feff}').trim_start().strip_prefix('{').map(str::trim_start);
     inner.is_some_and(|inner| inner.is_empty() || inner.starts_with(['"', '}']))

@@ -1,11 +1,11 @@
-//! A graph as a picture, in the formats programs have too. Nodes stand in topological order below a node for the start;
-//! a run can be laid over it.
+//! Draws a graph, in the formats that programs have too. Nodes are in topological order below a start node.
+//! The states of a run can be shown in the drawing.
 
 use rhythm_syntax::drawing::{Drawing, Edge, EdgeKind, Node as Shape, NodeKind as ShapeKind, State, title};
 
 use super::ir::{Branch, ExitKind, Graph, Loop, Node, NodeIndex, NodeKind};
 
-/// `states` are those of the graph's nodes, by index; none for the graph alone.
+/// Returns the drawing. `states` are the node states by index; an empty slice draws the graph alone.
 pub fn draw(name: &str, graph: &Graph, states: &[Option<State>]) -> Drawing {
     let order = graph.in_order();
     let mut places = vec![0; graph.nodes.len()];
@@ -100,7 +100,7 @@ fn after(looping: &Loop) -> String {
     format!("after {}", looping.max_iterations)
 }
 
-/// A condition in its own words, if it has any; else what it is.
+/// Returns the text of a rule's condition if it has one, else its type.
 fn rule(node: &Node, number: usize) -> String {
     let Some(Branch::Conditional { rules, .. }) = &node.branch else { return String::new() };
     let condition = rules.get(number).map(|rule| &rule.condition);

@@ -1,7 +1,7 @@
-//! The intermediate form: a graph after every check, as it is stored beside its source and as the machine runs it.
+//! The intermediate form: a graph after every check. It is stored beside its source, and the machine runs it.
 //!
-//! Nodes stand in the order of the source and are addressed by their index. Whatever two spellings exist for something
-//! in a document, there is one of it here. Only the compiler makes these.
+//! Nodes are in the order of the source and are addressed by index. A document may have two spellings for
+//! something; this form has one. Only the compiler creates graphs.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use serde_json::{Map, Value};
 
 use super::node_type::NodeType;
 
-/// The version of this form. A run keeps the one it started with, so older ones stay readable.
+/// Version of this form. A run keeps the form it started with, so older versions stay readable.
 pub const FORMAT: u32 = 1;
 
-/// The place of a node in [`Graph::nodes`].
+/// Index of a node in [`Graph::nodes`].
 pub type NodeIndex = usize;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,22 +26,22 @@ pub struct Graph {
     pub metadata: Metadata,
     #[serde(default, skip_serializing_if = "is_default")]
     pub limits: Limits,
-    /// A JSON Schema for the inputs of a run.
+    /// JSON Schema of a run's inputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inputs: Option<Value>,
-    /// It may lack a terminal node.
+    /// The graph may lack a terminal node.
     #[serde(default, skip_serializing_if = "is_default")]
     pub endless: bool,
     pub nodes: Vec<Node>,
-    /// Content that was put inline, by its reference: a patched document is compiled with the same.
+    /// Content that was put inline, by its reference. A patched document is compiled with the same content.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub contents: BTreeMap<String, Value>,
-    /// The registered types of its nodes, as they were when it was compiled.
+    /// The registered types of its nodes, as they were at compile time.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub types: BTreeMap<String, NodeType>,
 }
 
-/// What people call it; nothing here has an effect on a run.
+/// Name and description for people. It has no effect on a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Metadata {
@@ -55,18 +55,18 @@ pub struct Metadata {
     pub tags: Vec<String>,
 }
 
-/// Of one run. What is absent has no limit but those of the whole system.
+/// Limits of one run. An absent limit falls back to the system's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
-    /// The length of one token's path; an entry node is at 0.
+    /// Maximum length of one token's path; an entry node is at 0.
     pub max_hops: u32,
-    /// Tokens one result may emit.
+    /// Maximum number of tokens that one result may emit.
     pub max_fanout: u32,
-    /// From the start of the run.
+    /// Time limit, counted from the start of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wall_time: Option<Millis>,
-    /// Of one payload.
+    /// Maximum bytes of one payload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<u64>,
 }
@@ -77,11 +77,11 @@ impl Default for Limits {
     }
 }
 
-/// What becomes of a node whose condition cannot be evaluated.
+/// Behaviour of a node whose condition cannot be evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnConditionError {
-    /// The condition is not met.
+    /// The condition counts as not met.
     #[default]
     NotMet,
     Fail,
@@ -90,86 +90,86 @@ pub enum OnConditionError {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Node {
     pub id: String,
-    /// A text for people.
+    /// Text shown to people in place of the id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     #[serde(rename = "type")]
     pub kind: NodeKind,
-    /// The task a worker does for it; nothing for a node that needs none of its own.
+    /// Task that a worker does for this node. Absent for a node without a task of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
     #[serde(default = "default_queue", skip_serializing_if = "is_default_queue")]
     pub queue: String,
     #[serde(default, skip_serializing_if = "Config::is_empty")]
     pub config: Config,
-    /// Those a join waits for, in order: declared dependencies, then senders of further incoming edges. Never the sender
-    /// of a loop-back.
+    /// Nodes a join waits for, in order: declared dependencies, then senders of further incoming edges. Never
+    /// the sender of a loop-back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dependencies: Vec<NodeIndex>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub wait_for_all: bool,
-    /// Where its tokens go unless a branch or a loop decides.
+    /// Targets of its tokens unless a branch or a loop decides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dependents: Vec<NodeIndex>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<Branch>,
     #[serde(default, rename = "loop", skip_serializing_if = "Option::is_none")]
     pub looping: Option<Loop>,
-    /// Where a rejected approval leads.
+    /// Targets after a rejected approval.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rejection_path: Vec<NodeIndex>,
-    /// Where a failure leads once it is final; absent: the run fails.
+    /// Targets after a final failure. Absent: the run fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_path: Option<Vec<NodeIndex>>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub on_exhausted: OnExhausted,
     #[serde(default, skip_serializing_if = "is_default")]
     pub on_condition_error: OnConditionError,
-    /// Absent: that of the task.
+    /// Absent: the policy of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<RetryPolicy>,
-    /// Of one attempt.
+    /// Time limit of one attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Millis>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub limits: NodeLimits,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compensator: Option<Compensator>,
-    /// The only nodes it may emit to, whoever decides; absent: any.
+    /// The only nodes it may emit to, whether the graph or an agent decides. Absent: any node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub can_emit_to: Option<Vec<NodeIndex>>,
-    /// Tokens one result of this node may emit, if fewer than the run's limit.
+    /// Maximum number of tokens that one result of this node may emit, if lower than the run's limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_fanout: Option<u32>,
-    /// Patches this node asks for are put before a person first.
+    /// A person must approve the patches that this node requests.
     #[serde(default, skip_serializing_if = "is_default")]
     pub requires_approval: bool,
-    /// The only tools its agent may use; absent: any.
+    /// The only tools its agent may use. Absent: any tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_tools: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub human: Option<Human>,
-    /// Its handler gets what the nodes before gave.
+    /// Its handler also gets the outputs of earlier nodes.
     #[serde(default, skip_serializing_if = "is_default")]
     pub requires_context: bool,
-    /// Its task is built in, and takes the config as its input.
+    /// Its task is built in and takes the config as its input.
     #[serde(default, skip_serializing_if = "is_default")]
     pub config_is_input: bool,
-    /// As written: it is the agent's own.
+    /// Settings for the agent, unchanged from the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_config: Option<Value>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub is_entry: bool,
-    /// It has no way to emit.
+    /// It has no exit but a loop-back or an error path.
     #[serde(default, skip_serializing_if = "is_default")]
     pub is_terminal: bool,
-    /// Its place in the topological order, loop-backs left out; no two nodes have the same.
+    /// Position in the topological order without loop-backs; unique within the graph.
     pub rank: u32,
-    /// Of the source, from 1.
+    /// Line of the source, from 1.
     pub line: u32,
 }
 
-/// What a node is. `function` and `hitl` are `task` and `human`.
+/// Type of a node. `function` is read as `task`, and `hitl` as `human`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeKind {
@@ -186,7 +186,7 @@ pub enum NodeKind {
     Child,
     Delay,
     Signal,
-    /// Of the registry: its task has its name.
+    /// A type of the registry. Its task has the same name.
     Registered(String),
 }
 
@@ -194,7 +194,7 @@ pub enum NodeKind {
 #[serde(rename_all = "snake_case")]
 pub enum Config {
     Inline(Value),
-    /// Content that was not there when the graph was compiled: `cas://sha256:..`.
+    /// Reference to content that was missing at compile time: `cas://sha256:..`.
     Unresolved(String),
 }
 
@@ -210,7 +210,8 @@ impl Config {
     }
 }
 
-/// Who decides where tokens go instead of the dependents. Conditions are as written, with content references put inline.
+/// Decides where tokens go, in place of the dependents. Conditions are unchanged from the document, with
+/// content references put inline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Branch {
@@ -235,20 +236,21 @@ pub struct Rule {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Loop {
-    /// Absent: always again.
+    /// Absent: the loop always repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<Value>,
     pub max_iterations: u32,
     /// The node itself or an earlier one.
     pub loop_back_to: NodeIndex,
-    /// Absent: the branch, else the dependents. Empty: the path ends.
+    /// Absent: the branch decides, else the dependents. Empty: the path ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub break_path: Option<Vec<NodeIndex>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub timeout_path: Vec<NodeIndex>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub check_condition_first: bool,
-    /// A rejection is a pass like any other. Graphs of older builds lack this: there it leads to the rejection path alone.
+    /// A rejection counts as a pass of the loop. Graphs of older builds lack this field: there a rejection
+    /// leads to the rejection path only.
     #[serde(default, skip_serializing_if = "is_default")]
     pub hears_rejections: bool,
 }
@@ -256,15 +258,15 @@ pub struct Loop {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NodeLimits {
-    /// Over all attempts.
+    /// Time limit over all attempts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Millis>,
-    /// A token that comes further is refused, if fewer than the run's limit.
+    /// Maximum path length of a token that this node accepts, if lower than the run's limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_hops: Option<u32>,
 }
 
-/// The task that undoes what a node has done.
+/// The task that undoes a node's work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Compensator {
     pub task: String,
@@ -274,11 +276,11 @@ pub struct Compensator {
     pub retry: Option<RetryPolicy>,
 }
 
-/// The question a `human` node puts.
+/// Settings of the approval that a `human` node requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Human {
-    /// Nobody named: everybody who may decide at all.
+    /// Empty: every person with the right to decide.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub approvers: Vec<String>,
     /// Absent: it waits for ever.
@@ -286,17 +288,19 @@ pub struct Human {
     pub timeout: Option<Millis>,
     #[serde(skip_serializing_if = "is_default")]
     pub escalation_policy: EscalationPolicy,
-    /// In the order of their times.
+    /// Escalation steps in the order of their times.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub escalation: Vec<Escalation>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approval_ui_url: Option<String>,
-    /// An approval by timeout is recorded as one. Graphs of older builds lack this: there it is recorded as a timeout.
+    /// An approval by timeout is recorded as an approval. Graphs of older builds lack this field: there it is
+    /// recorded as a timeout.
     #[serde(skip_serializing_if = "is_default")]
     pub timeout_approves: bool,
 }
 
-/// What a timeout means. `auto_approve_after_timeout` is `auto_approve`, `auto_reject` is `reject`.
+/// Effect of a timeout. `auto_approve_after_timeout` is read as `auto_approve`, and `auto_reject` as
+/// `reject`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EscalationPolicy {
@@ -309,7 +313,7 @@ pub enum EscalationPolicy {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Escalation {
-    /// From the moment the question was put.
+    /// Delay, counted from the creation of the approval.
     pub after: Millis,
     pub approvers: Vec<String>,
 }
@@ -332,16 +336,16 @@ impl Metadata {
     }
 }
 
-/// One way tokens can leave a node.
+/// A way for tokens to leave a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitKind {
     /// To the dependents.
     Next,
     /// By the rule of this number.
     Rule(usize),
-    /// No rule was true, or the agent named nobody.
+    /// No rule was true, or the agent chose no node.
     Default,
-    /// To those the agent may choose from.
+    /// To the nodes an agent may choose from.
     Choice,
     Break,
     Timeout,
@@ -357,13 +361,13 @@ pub struct Exit<'a> {
 }
 
 impl Node {
-    /// How long one wait of it may take, whether that is for an attempt or for all of them.
+    /// Returns the time limit of one wait of this node: the shorter of its attempt timeout and its deadline.
     pub fn patience(&self) -> Option<Millis> {
         self.timeout.into_iter().chain(self.limits.deadline).min()
     }
 
-    /// Every way tokens can leave it, empty ones too. Lists nothing can use are left out: dependents beside a branch, and
-    /// both behind a loop that says where it breaks to.
+    /// Returns every way tokens can leave the node, including empty ones. Lists without effect are left out:
+    /// dependents beside a branch, and both when a loop has a break path.
     pub fn exits(&self) -> Vec<Exit<'_>> {
         let mut exits = Vec::new();
         let mut exit = |kind, to| exits.push(Exit { kind, to });
@@ -389,7 +393,7 @@ impl Node {
         exits
     }
 
-    /// Every node any of its lists names, whether that list can be used or not; where its loop goes back to is left out.
+    /// Returns every node in its lists, including lists without effect, but not the target of its loop-back.
     pub fn mentions(&self) -> impl Iterator<Item = NodeIndex> + '_ {
         let back = self.looping.as_ref().map(|looping| looping.loop_back_to);
         let rules = match &self.branch {
@@ -405,8 +409,8 @@ impl Node {
         all.chain(self.dependents.iter().copied()).filter(move |target| Some(*target) != back)
     }
 
-    /// Every node it can emit to, some perhaps twice. Where its loop goes back to is left out, whichever exit leads there:
-    /// these are the ways forward.
+    /// Returns every node it can emit to going forward; a node may occur twice. The target of its loop-back
+    /// is left out, even when another exit leads there.
     pub fn targets(&self) -> impl Iterator<Item = NodeIndex> + '_ {
         let back = self.looping.as_ref().map(|looping| looping.loop_back_to);
         let all = self.exits().into_iter().flat_map(|exit| exit.to.iter().copied());
@@ -419,12 +423,12 @@ impl Graph {
         self.nodes.iter().position(|node| node.id == id)
     }
 
-    /// Where runs begin, in the order of the source.
+    /// Returns the nodes where runs begin, in the order of the source.
     pub fn entries(&self) -> impl Iterator<Item = NodeIndex> + '_ {
         self.nodes.iter().enumerate().filter(|(_, node)| node.is_entry).map(|(index, _)| index)
     }
 
-    /// All nodes from first to last, loop-backs left out.
+    /// Returns all nodes in topological order, without loop-backs.
     pub fn in_order(&self) -> Vec<NodeIndex> {
         let mut order: Vec<NodeIndex> = (0..self.nodes.len()).collect();
         order.sort_by_key(|index| self.nodes[*index].rank);

@@ -1,8 +1,8 @@
 //! Graph workflows: nodes, and tokens that flow between them.
 //!
-//! A graph is a text, JSON or YAML. [`compile()`] makes the intermediate form [`Graph`] of it, with everything that is
-//! wrong said at once, each with a code of [`codes`]. What nodes may be is in the [`Registry`]. A [`GraphProgram`] runs it:
-//! the same graph and the same messages always give the same transitions.
+//! A graph is a JSON or YAML text. [`compile()`] turns it into the intermediate form [`Graph`] and reports
+//! all errors at once, each with one of the [`codes`]. The [`Registry`] holds the node types. A
+//! [`GraphProgram`] runs the graph: the same graph and the same messages always give the same transitions.
 
 pub mod codes;
 pub mod compile;

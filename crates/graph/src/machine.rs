@@ -1,5 +1,6 @@
-//! The interpreter of graphs: a snapshot in, one message applied, tokens moved until every node waits or none is left, a
-//! snapshot out. Consuming tokens, the result of a node and what it emits are always one transition.
+//! The interpreter of graphs. Reads a snapshot, applies one message, moves tokens until every node waits or
+//! no token is left, and writes a snapshot. Consuming tokens, the result of a node and its emitted tokens are
+//! always one transition.
 
 mod adopt_patch;
 mod aggregate;
@@ -58,30 +59,31 @@ use session::GraphSession;
 use values::{Moved, ValueId};
 pub use verify_tokens::{Miscount, recount};
 
-/// Codes a graph's runs end with, besides `node_failed:<id>`.
+/// Failure codes of runs of graphs, besides `node_failed:<id>`.
 pub mod codes {
     pub const NODE_FAILED: &str = "node_failed";
-    /// With `:<id>`: a condition of the node could not be evaluated, and it says `on_condition_error: fail`.
+    /// Followed by `:<id>`: a condition of the node could not be evaluated, and the node has
+    /// `on_condition_error: fail`.
     pub const CONDITION_ERROR: &str = "condition_error";
     pub const UNAUTHORIZED_ROUTE: &str = "unauthorized_route";
     pub const MAX_HOPS: &str = "exceeded_max_hops";
     pub const MAX_FANOUT: &str = "exceeded_max_fanout";
     pub const MAX_BYTES: &str = "exceeded_max_bytes";
     pub const DEADLINE: &str = "deadline_exceeded";
-    /// A config that names what is not there; the type of a node's failure.
+    /// Type of a node's failure: its config refers to a missing value.
     pub const UNRESOLVABLE: &str = "unresolvable_reference";
-    /// A config that says something no node can do; the type of a node's failure.
+    /// Type of a node's failure: its config asks for something no node can do.
     pub const BAD_CONFIG: &str = "bad_config";
-    /// An input that the registered type of a node does not take; the type of a node's failure.
+    /// Type of a node's failure: its registered type does not accept this input.
     pub const BAD_INPUT: &str = "bad_input";
-    /// An answer that the registered type of a node does not give; the type of a node's failure.
+    /// Type of a node's failure: its registered type does not allow this output.
     pub const BAD_OUTPUT: &str = "bad_output";
-    /// A person did not answer in time; the type of a node's failure.
+    /// Type of a node's failure: no person answered in time.
     pub const APPROVAL_TIMEOUT: &str = "approval_timeout";
-    /// Something could not be undone: a warning, and how a run fails that had not failed before.
+    /// Some work could not be undone. A warning, and the failure of a run that had not failed before.
     pub const COMPENSATION_FAILED: &str = "compensation_failed";
 
-    /// The node a run failed at, by its code.
+    /// Returns the node that a run failed at, from the failure's code.
     pub fn failed_node(code: &str) -> Option<&str> {
         let (what, node) = code.split_once(':')?;
         [NODE_FAILED, CONDITION_ERROR].contains(&what).then_some(node)
@@ -92,10 +94,10 @@ pub mod codes {
 #[derive(Clone)]
 pub struct GraphProgram {
     plan: Arc<Plan>,
-    /// What patches are applied to.
+    /// The document that patches apply to.
     document: Arc<Value>,
     compile: Compiler,
-    /// Those of this graph: what a patch has left as it was is not compiled again.
+    /// Compiled conditions of this graph. Conditions that a patch leaves unchanged are not compiled again.
     conditions: Conditions,
 }
 
@@ -106,14 +108,16 @@ impl fmt::Debug for GraphProgram {
 }
 
 impl GraphProgram {
-    /// Takes a compiled form with the document it was compiled from, and who compiles patched ones.
+    /// Creates a program from a compiled graph, the document it was compiled from, and the compiler for
+    /// patched documents. Fails when the graph cannot be prepared.
     pub fn new(graph: Graph, document: Value, compile: Compiler) -> Result<Self, ProgramError> {
         let mut conditions = Conditions::default();
         let plan = Arc::new(Plan::new(graph, &mut conditions)?);
         Ok(Self { plan, document: Arc::new(document), compile, conditions })
     }
 
-    /// Reads a stored compiled form and its source. Patches may use the types of the registry, and those the graph uses.
+    /// Reads a stored graph and its source. Patches may use the types of the registry and those the graph
+    /// uses. Fails with `BadDefinition` when either cannot be read.
     pub fn load(compiled: &[u8], source: &str, registry: &Registry) -> Result<Self, ProgramError> {
         let graph: Graph = serde_json::from_slice(compiled)
             .map_err(|error| ProgramError::BadDefinition(error.to_string()))?;
@@ -125,7 +129,8 @@ impl GraphProgram {
         &self.plan.graph
     }
 
-    /// The graph a run goes by: its own once it was patched.
+    /// Returns the plan a run uses: its own after a patch, else the program's. Fails when the snapshot names
+    /// a node that the plan lacks.
     fn plan_of(&self, memory: &Memory) -> Result<Arc<Plan>, ProgramError> {
         let plan = match &memory.patched {
             Some(patched) => Arc::new(Plan::new(patched.graph.clone(), &mut self.conditions.clone())?),
@@ -200,11 +205,11 @@ impl Program for GraphProgram {
     }
 }
 
-/// Why a transition does not go on.
+/// Reasons that a transition stops.
 enum Stop {
     /// The run fails.
     Failed(Box<Failure>),
-    /// It has to look inside these.
+    /// The transition needs the contents of these blobs.
     NeedBlobs(Vec<BlobRef>),
 }
 
@@ -216,23 +221,23 @@ impl Stop {
     }
 }
 
-/// One transition as it happens.
+/// One transition in progress.
 struct Machine<'a> {
     program: &'a GraphProgram,
     plan: Arc<Plan>,
     input: StepInput<'a>,
     memory: Memory,
-    /// Values that were looked into.
+    /// Values decoded in this transition.
     read: BTreeMap<ValueId, Arc<Value>>,
-    /// Nodes begun in this step.
+    /// Number of nodes begun in this step.
     begun: usize,
-    /// Its work is done, but where it leads the run may not go.
+    /// A visit whose work is done but whose target the run's limits or permissions refuse.
     unrouted: Option<Visit>,
-    /// What the run says for ever, once it has taken back what it did.
+    /// The compensation mark that the run keeps after it has ended.
     mark: Option<&'static str>,
     commands: Vec<Command>,
     events: Vec<EventData>,
-    /// Contents the events refer to.
+    /// Contents that the events refer to.
     blobs: Moved,
 }
 
@@ -245,7 +250,7 @@ impl<'a> Machine<'a> {
 }
 
 impl Machine<'_> {
-    /// The message means nothing to this run.
+    /// Returns the transition for a message that has no effect on this run.
     fn unchanged(mut self) -> Transition {
         match self.input.snapshot {
             Some(snapshot) => {
@@ -266,8 +271,9 @@ impl Machine<'_> {
         Transition { blobs, ..self.transition(snapshot, awaiting, progress) }
     }
 
-    /// What can be undone is, before the run ends. Otherwise all is as it was before the message: whoever opens the run
-    /// again delivers it anew.
+    /// Ends the transition with a failure. If some work can be undone, compensation starts first. Otherwise
+    /// the state from before the message is restored, and an operator who reopens the run delivers the
+    /// message again.
     fn fail(mut self, mut failure: Failure) -> Result<Step, ProgramError> {
         let before = Memory::before(self.input.snapshot)?;
         if !self.memory.undo.is_empty() {
@@ -283,7 +289,7 @@ impl Machine<'_> {
         self.blobs.clear();
         self.events.retain(|event| match event {
             EventData::ConditionEvaluated(_) | EventData::Warning(_) => true,
-            // That nobody decided in time stays true, whatever came of it.
+            // A decision by timeout stays recorded whatever the outcome.
             EventData::ApprovalDecided(decided) => {
                 decided.decision == approval::TIMEOUT || approval::is_automatic(decided)
             }
@@ -299,7 +305,7 @@ impl Machine<'_> {
         progress: Progress,
     ) -> Transition {
         let (commands, events) = (std::mem::take(&mut self.commands), std::mem::take(&mut self.events));
-        // Every task of a graph answers to a node, and what a node is told it deals with.
+        // Every task of a graph belongs to a node, and the node always handles its failure.
         let read = match &self.input.message.body {
             MessageBody::TaskFailed(failed) => vec![failed.task],
             _ => Vec::new(),
@@ -323,7 +329,7 @@ impl Machine<'_> {
         waits.chain(proposals).collect()
     }
 
-    /// What people know the nodes by that wait for signals.
+    /// Returns the labels of the nodes that wait for signals.
     fn signal_labels(&self) -> BTreeMap<String, String> {
         let waits = self.memory.open.values().rev().filter_map(|visit| match &visit.wait {
             Wait::Signal { name, .. } => {
@@ -350,7 +356,8 @@ impl Machine<'_> {
         timer
     }
 
-    /// Nodes the memory names are in the plan: that was seen when it was loaded, and patches are held to it.
+    /// Returns the index of a node. Memory only names nodes of the plan: loading checks that, and so does
+    /// adopting a patch.
     fn place(&self, node: &str) -> NodeIndex {
         self.plan.place(node).expect("a run is only ever at nodes of its graph")
     }

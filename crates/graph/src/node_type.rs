@@ -1,5 +1,5 @@
-//! The types a node can have: what is built in, and what workers register. A type names its queue and the schemas of what
-//! it takes and gives; what a built-in type does is the machine's.
+//! The types a node can have: built in, or registered by workers. A type names its queue and the schemas of
+//! its config, input and output. The machine implements the built-in types.
 
 mod abilities;
 
@@ -15,14 +15,14 @@ use thiserror::Error;
 
 use super::ir::NodeKind;
 
-/// One type, as `GET /api/v1/node-types` shows it and as workers register it.
+/// A node type, in the form of `GET /api/v1/node-types` and of registration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeType {
     #[serde(alias = "type_name")]
     pub name: String,
     #[serde(default = "first_version")]
     pub version: String,
-    /// Where its tasks wait.
+    /// Queue of its tasks.
     #[serde(default = "default_queue", alias = "worker_queue")]
     pub queue: String,
     #[serde(default)]
@@ -31,7 +31,7 @@ pub struct NodeType {
     pub description: String,
     #[serde(default, alias = "icon_url", skip_serializing_if = "String::is_empty")]
     pub icon: String,
-    /// The image its workers run in. Nothing here reads it.
+    /// Container image of its workers. This crate does not read it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub worker_image: String,
     #[serde(default)]
@@ -42,7 +42,8 @@ pub struct NodeType {
     pub input_schema: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Value>,
-    /// Where a schema is that does not stand here. Whoever registers the type puts the schema in its place.
+    /// References to schemas stored elsewhere. The caller that registers the type replaces them with the
+    /// schemas.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_schema_ref: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,7 +60,7 @@ fn default_queue() -> String {
     DEFAULT_QUEUE.to_owned()
 }
 
-/// Why a type cannot be registered.
+/// Reasons a type cannot be registered.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BadType {
     #[error(
@@ -80,10 +81,10 @@ pub enum BadType {
     Version(String),
 }
 
-/// A schema of a type: what it is called, itself, and where it is when it stands elsewhere.
+/// A schema slot of a type: its name, the schema, and the reference to a schema stored elsewhere.
 pub type SchemaSlot<'a> = (&'static str, &'a mut Option<Value>, &'a mut Option<String>);
 
-/// Every type a graph may use. Built-in types are in each registry and cannot be replaced.
+/// The types a graph may use. Built-in types are in every registry and cannot be replaced.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Registry {
     further: BTreeMap<String, NodeType>,
@@ -92,17 +93,18 @@ pub struct Registry {
 static BUILT_IN: LazyLock<Vec<NodeType>> =
     LazyLock::new(|| serde_json::from_str(include_str!("node_type/built_in.json")).unwrap_or_default());
 
-/// Second names of built-in types.
+/// Synonyms of built-in types.
 const SYNONYMS: [(&str, &str); 2] = [("function", "task"), ("hitl", "human")];
 
 impl Registry {
-    /// The built-in types alone.
+    /// Returns the registry with the built-in types only.
     pub fn built_in() -> &'static Self {
         static EMPTY: Registry = Registry { further: BTreeMap::new() };
         &EMPTY
     }
 
-    /// Adds a type, or replaces one that was added before.
+    /// Adds a type, or replaces one added before. Fails when its name, version, schemas or capabilities are
+    /// not valid.
     pub fn add(&mut self, kind: NodeType) -> Result<(), BadType> {
         let letter = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
         if kind.name.is_empty() || kind.name.chars().count() > 128 || !kind.name.chars().all(letter) {
@@ -133,17 +135,17 @@ impl Registry {
         built_in(name).or_else(|| self.further.get(name))
     }
 
-    /// Those that are not built in, by name.
+    /// Returns the registered types by name, without the built-in ones.
     pub fn registered(&self) -> impl Iterator<Item = &NodeType> {
         self.further.values()
     }
 
-    /// Built-in types first, then the others by name.
+    /// Returns the built-in types, then the registered ones by name.
     pub fn all(&self) -> impl Iterator<Item = &NodeType> {
         BUILT_IN.iter().chain(self.further.values())
     }
 
-    /// The known name that is most like an unknown one.
+    /// Returns the known name closest to an unknown one.
     pub fn closest(&self, name: &str) -> Option<&str> {
         let synonyms = SYNONYMS.iter().map(|(synonym, _)| *synonym);
         closest(name, self.all().map(|kind| kind.name.as_str()).chain(synonyms))
@@ -164,7 +166,7 @@ impl NodeType {
         ]
     }
 
-    /// What the intermediate form calls it.
+    /// Returns the node kind of the intermediate form.
     pub fn kind(&self) -> NodeKind {
         match self.name.as_str() {
             "task" => NodeKind::Task,

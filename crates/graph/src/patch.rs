@@ -1,5 +1,5 @@
-//! Patches: RFC 6902 lists over a graph's document, applied to a copy and compiled. What the copy is good for is decided
-//! by whoever asked; an agent's is held to what agents may do.
+//! Patches: RFC 6902 operations on a graph's document, applied to a copy and compiled. The caller decides
+//! whether to adopt the result. An agent's patch is checked against the agent's restrictions.
 
 mod agent;
 mod changes;
@@ -25,16 +25,17 @@ pub use permission::check_permission;
 pub use places::told;
 pub use undo::undo;
 
-/// Compiles a document that was made of another one, or says what is wrong with it. Types and content that other graph
-/// uses are there for this one too.
+/// Compiles a document derived from another one, with the types and content that the other graph uses. Fails
+/// with the errors as text.
 pub type Compiler = Arc<dyn Fn(&Value, &Graph) -> Result<Graph, String> + Send + Sync>;
 
-/// The one there is, with the types of a registry.
+/// Returns the default compiler, with the types of a registry.
 pub fn compiler(registry: Registry) -> Compiler {
     compiler_that_reads(registry, |_, _| Ok(()))
 }
 
-/// The same for whoever can read programs inside of graphs. A run cannot: what it adopts may not depend on that.
+/// Returns a compiler that also checks programs inside graphs. A run does not use it, because the patches a
+/// run adopts must not depend on which languages a process can read.
 pub fn compiler_that_reads(
     registry: Registry,
     programs: fn(Language, &str) -> Result<(), String>,
@@ -61,7 +62,7 @@ pub fn compiler_that_reads(
     })
 }
 
-/// One patch has at most so many operations: every one of them may touch the whole document.
+/// Maximum number of operations in a patch, because each one may touch the whole document.
 const MOST_OPERATIONS: usize = 256;
 
 pub mod codes {
@@ -76,7 +77,7 @@ pub mod codes {
     pub const TOO_LATE: &str = "run_is_ending";
 }
 
-/// Why a patch is not adopted.
+/// Reason that a patch is not adopted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{code}: {message}")]
 pub struct Refused {
@@ -95,11 +96,12 @@ impl Refused {
 pub struct Changed {
     pub document: Value,
     pub graph: Graph,
-    /// Makes the old document of the new one.
+    /// Patch that restores the old document from the new one.
     pub inverse: Value,
 }
 
-/// Applies a patch to a copy and compiles that.
+/// Applies a patch to a copy and compiles it. Fails when an operation does not apply or the result does not
+/// compile.
 pub fn propose(
     (document, base): (&Value, &Graph),
     operations: &Value,
@@ -111,7 +113,8 @@ pub fn propose(
     Ok(Changed { document: changed, graph, inverse })
 }
 
-/// The document with all operations applied in order; all of them or none.
+/// Returns the document with all operations applied in order. Fails without effect when one of them does not
+/// apply.
 pub fn apply(document: &Value, operations: &Value) -> Result<Value, Refused> {
     let operations = operations::parse(operations)?;
     if operations.len() > MOST_OPERATIONS {
@@ -125,7 +128,7 @@ pub fn apply(document: &Value, operations: &Value) -> Result<Value, Refused> {
             let message = format!("operation {} ({name}): {reason}", place + 1);
             return Refused::because(codes::INAPPLICABLE, message);
         }
-        // After each: a few copies of the whole into itself are more than any memory holds.
+        // Checked after each operation: a few copies of the document into itself would exceed any memory.
         if !is_moderate(&changed) {
             return Refused::because(codes::INAPPLICABLE, "the document would grow too large or too deep");
         }
@@ -133,7 +136,7 @@ pub fn apply(document: &Value, operations: &Value) -> Result<Value, Refused> {
     Ok(changed)
 }
 
-/// What makes the second document of the first, to the byte.
+/// Returns the patch that turns the first document into the second, exact to the order of keys.
 pub fn diff(from: &Value, to: &Value) -> Value {
     Value::Array(difference::between(from, to))
 }
@@ -157,7 +160,7 @@ pub fn type_name(kind: &NodeKind) -> &str {
     }
 }
 
-/// Whether the document is no larger or deeper than a text may be, found out without recursion.
+/// Returns whether the document is within the limits of a text. Works without recursion.
 fn is_moderate(document: &Value) -> bool {
     let (mut bytes, mut next) = (0, vec![(document, 1)]);
     while let Some((value, depth)) = next.pop() {

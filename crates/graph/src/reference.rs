@@ -1,7 +1,8 @@
-//! References in config: a text that is one (`$nodes.fetch.items`, `$inputs.id`) becomes the value it leads to, one inside
-//! a text (`order ${$inputs.id}`) becomes part of the text. The config of a `parallel` node may refer to `$item`, too.
+//! References in a config. A text that is a reference (`$nodes.fetch.items`, `$inputs.id`) becomes the value
+//! it leads to. A reference inside a text (`order ${$inputs.id}`) becomes part of the text. The config of a
+//! `parallel` node may also refer to `$item`.
 //!
-//! A path begins in what the node gave; a leading `output` may be written where what it gave has no such key.
+//! A path begins in the node's output. It may start with `output` when the node's output has no such key.
 
 mod url;
 
@@ -12,23 +13,23 @@ use serde_json::{Map, Value};
 
 pub use url::resolve_request;
 
-/// Where a reference begins.
+/// Start of a reference.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     Inputs,
     Node(String),
-    /// What a `parallel` node does its work for.
+    /// The list item that a `parallel` node works on.
     Item,
 }
 
-/// The entries of a config that refer to the item of a `parallel` node, and the others.
+/// Returns the entries of a config that refer to the item of a `parallel` node, and the other entries.
 pub fn apart(config: &Value) -> (Map<String, Value>, Map<String, Value>) {
     let entries = config.as_object().cloned().unwrap_or_default();
     entries.into_iter().partition(|(key, value)| key != "items" && sources(value).contains(&Source::Item))
 }
 
-/// A reference that leads to nothing.
+/// A reference without a value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{reference}` leads to nothing: {reason}")]
 pub struct Unresolvable {
@@ -40,16 +41,16 @@ pub struct Unresolvable {
 struct Reference<'a> {
     text: &'a str,
     source: Source,
-    /// Nothing when what follows the source is no path: it leads nowhere.
+    /// `None` when the text after the source is not a path: the reference then has no value.
     path: Option<Vec<&'a str>>,
 }
 
-/// Whether anything in here is a reference.
+/// Returns whether a config contains a reference.
 pub fn refers(config: &Value) -> bool {
     !sources(config).is_empty()
 }
 
-/// Everything references in here begin with.
+/// Returns the sources of all references in a config.
 pub fn sources(config: &Value) -> BTreeSet<Source> {
     let mut found = BTreeSet::new();
     each_text(config, &mut |text| {
@@ -59,7 +60,8 @@ pub fn sources(config: &Value) -> BTreeSet<Source> {
     found
 }
 
-/// The config with every reference replaced. `look` gives the value a source stands for, if it has one yet.
+/// Returns the config with every reference replaced. `look` returns the value of a source if there is one
+/// yet. Fails at the first reference without a value.
 pub fn resolve<'v>(
     config: &Value,
     look: &mut dyn FnMut(&Source) -> Option<&'v Value>,
@@ -98,7 +100,7 @@ fn resolve_text<'v>(
 }
 
 impl<'a> Reference<'a> {
-    /// The whole text as a reference. Words that only begin like one are a text.
+    /// Parses a whole text as a reference. A text that only begins like one is plain text.
     fn read(text: &'a str) -> Option<Self> {
         let (source, rest) = if let Some(rest) = text.strip_prefix("$inputs") {
             (Source::Inputs, rest)
@@ -154,7 +156,7 @@ fn walk<'v, 'p>(root: &'v Value, path: &[&'p str]) -> Result<&'v Value, &'p str>
     })
 }
 
-/// `.a.b[0]["c d"]`, all of it.
+/// Parses a whole path such as `.a.b[0]["c d"]`.
 fn path_of(mut rest: &str) -> Option<Vec<&str>> {
     let mut path = Vec::new();
     while !rest.is_empty() {
@@ -177,12 +179,14 @@ fn path_of(mut rest: &str) -> Option<Vec<&str>> {
     Some(path)
 }
 
-/// What may stand between dots: no reference runs on into the text around it.
+/// Returns whether a text can be a name between dots, so that a reference does not extend into the
+/// surrounding text.
 fn is_name(text: &str) -> bool {
     text.chars().all(|c| !c.is_whitespace() && !matches!(c, '$' | '{' | '}' | '"' | '\'' | '(' | ')' | ','))
 }
 
-/// A text in pieces: what stands before each `${reference}`, and the reference; last what follows them all.
+/// A text in pieces: the text before each `${reference}` with the reference, and last the text after them
+/// all.
 struct Parts<'a>(&'a str);
 
 impl<'a> Iterator for Parts<'a> {

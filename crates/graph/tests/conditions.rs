@@ -1,6 +1,6 @@
-//! Hostile conditions: each is refused or evaluated within bounds of memory and work, and nothing panics. Memory is
-//! counted by the allocator of this program, so everything is one test on one thread, with a stack smaller than any
-//! thread of an engine has.
+//! Hostile conditions: each is refused or evaluated within limits of memory and work, and none panics. The
+//! allocator of this program counts memory, so everything is one test on one thread, with a stack smaller
+//! than that of any engine thread.
 #![allow(unsafe_code, reason = "an allocator that counts cannot be written without")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -13,7 +13,7 @@ struct Counting;
 
 static NOW: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
-/// Allocations since the start: work that takes no memory for long shows here.
+/// Allocations since the start. They reveal work that holds memory only briefly.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 fn grown(bytes: usize) {
@@ -40,7 +40,8 @@ const MAX_BYTES: usize = 16 * 1024 * 1024;
 const MAX_ALLOCATIONS: usize = 1_500_000;
 const STACK: usize = 1024 * 1024;
 
-/// One a line: `cel TEXT`, `path TEXT`, `schema JSON`, `json CONDITION`. `¤N¤text¤` is a text N times.
+/// One case a line: `cel TEXT`, `path TEXT`, `schema JSON`, `json CONDITION`. `¤N¤text¤` repeats a text N
+/// times.
 const CORPUS: &str = include_str!("conditions/hostile.txt");
 
 fn expanded(text: &str) -> String {
@@ -62,7 +63,7 @@ fn expanded(text: &str) -> String {
     whole
 }
 
-/// A line that is not even JSON is refused before it gets here, by whoever reads the graph.
+/// Returns `None` for a line that is not JSON, because reading the graph already refuses it.
 fn condition(line: &str) -> Option<Value> {
     let (kind, text) = line.split_once(' ').expect("a kind and a text");
     let text = expanded(text);
@@ -77,7 +78,7 @@ fn condition(line: &str) -> Option<Value> {
     })
 }
 
-/// Outputs that make the most of a condition, none above a mebibyte but the last.
+/// Outputs that maximise the cost of a condition. Only the last is above 1 MiB.
 fn outputs() -> Vec<Value> {
     let deep = (0..100)
         .fold(json!(1), |inner, level| if level % 2 == 0 { json!([inner]) } else { json!({"a": inner}) });

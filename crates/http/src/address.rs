@@ -1,15 +1,15 @@
-//! Which addresses are inside a network rather than on the public Internet. One table, from the IANA registries of
-//! special-purpose addresses; what is not surely public counts as inside.
+//! Decides whether an address is public or inside a network. One table from the IANA registries of
+//! special-purpose addresses; an address that is not certainly public counts as inside.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// First address, length of the prefix, what it is.
+/// First address, prefix length, and the word for error messages.
 const IPV4: &[(Ipv4Addr, u32, &str)] = &[
     (Ipv4Addr::new(0, 0, 0, 0), 8, "this network"),
     (Ipv4Addr::new(10, 0, 0, 0), 8, "private"),
     (Ipv4Addr::new(100, 64, 0, 0), 10, "shared by a carrier"),
     (Ipv4Addr::new(127, 0, 0, 0), 8, "loopback"),
-    // Azure's agent and metadata service: a public address that is only ever the host's own.
+    // Azure's agent and metadata service: a public address that always belongs to the host itself.
     (Ipv4Addr::new(168, 63, 129, 16), 32, "cloud metadata"),
     (Ipv4Addr::new(169, 254, 0, 0), 16, "link-local"),
     (Ipv4Addr::new(172, 16, 0, 0), 12, "private"),
@@ -24,7 +24,7 @@ const IPV4: &[(Ipv4Addr, u32, &str)] = &[
     (Ipv4Addr::new(240, 0, 0, 0), 4, "reserved"),
 ];
 
-/// Only 2000::/3 is in public use; these parts of it are not.
+/// Parts of 2000::/3 that are not public. Every address outside of 2000::/3 counts as inside.
 const IPV6: &[(Ipv6Addr, u32, &str)] = &[
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23, "reserved (Teredo and others)"),
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32, "for documentation"),
@@ -32,10 +32,10 @@ const IPV6: &[(Ipv6Addr, u32, &str)] = &[
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20, "for documentation"),
 ];
 
-/// Networks without IPv4 reach public IPv4 addresses through these.
+/// Prefix through which networks without IPv4 reach public IPv4 addresses.
 const NAT64: Ipv6Addr = Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0);
 
-/// Why an address is not public; none when it is.
+/// Returns why an address is not public, or `None` if it is public.
 pub fn inside(address: IpAddr) -> Option<&'static str> {
     match address {
         IpAddr::V4(address) => inside_v4(address),

@@ -1,8 +1,8 @@
-//! The hosts an operator allows although their addresses are not public.
+//! Hosts that an operator allows although their addresses are not public.
 
 use url::{Host, Url};
 
-/// Hosts by name or address, each with one port or all of them.
+/// Hosts by name or address, each with one port or with all ports.
 #[derive(Clone, Debug, Default)]
 pub struct AllowList(Vec<Allowed>);
 
@@ -13,7 +13,8 @@ struct Allowed {
 }
 
 impl AllowList {
-    /// Reads entries such as `localhost:8080`, `billing.internal`, `10.0.0.7` and `[::1]:80`.
+    /// Reads entries such as `localhost:8080`, `billing.internal`, `10.0.0.7` and `[::1]:80`. Fails on the
+    /// first entry that is not a host with an optional port.
     pub fn parse<T: AsRef<str>>(entries: impl IntoIterator<Item = T>) -> Result<Self, String> {
         let read = |text: T| {
             let text = text.as_ref();
@@ -22,7 +23,7 @@ impl AllowList {
         entries.into_iter().map(read).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether the host of this URL is named here.
+    /// Whether the list names the host and port of this URL.
     pub(crate) fn permits(&self, url: &Url) -> bool {
         let Some(host) = url.host().map(|host| plain(host.to_owned())) else { return false };
         let port = url.port_or_known_default();
@@ -31,7 +32,7 @@ impl AllowList {
 }
 
 fn allowed(text: &str) -> Option<Allowed> {
-    // Url takes `:80` away as the default of http; here it says something.
+    // `Url` drops `:80` as the default port of http, but an entry with `:80` allows port 80 only.
     let url = Url::parse(&format!("http://{text}")).ok()?;
     let port = url.port().or(text.ends_with(":80").then_some(80));
     let bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
@@ -40,7 +41,7 @@ fn allowed(text: &str) -> Option<Allowed> {
     right.then_some(Allowed { host, port })
 }
 
-/// `localhost.` is `localhost`.
+/// Removes the final dot of a name: `localhost.` becomes `localhost`.
 fn plain(host: Host<String>) -> Host<String> {
     match host {
         Host::Domain(name) => Host::Domain(name.trim_end_matches('.').to_owned()),

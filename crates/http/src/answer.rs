@@ -1,4 +1,4 @@
-//! What came back, as a task's output or as a failure.
+//! Turns a response into a task's output or failure.
 
 use std::collections::BTreeMap;
 
@@ -14,19 +14,19 @@ use crate::client::transport;
 use crate::codes;
 use crate::request::Request;
 
-/// What is kept of the body of a failure.
+/// Number of body bytes kept in a failure.
 const FAILED_BYTES: usize = 32 * 1024;
 
 /// The output of `http.request`.
 #[derive(Debug, Serialize)]
 pub struct Answer {
     pub status: u16,
-    /// Names in lower case; several values are joined with commas.
+    /// Header names in lower case. Several values of one name are joined with commas.
     pub headers: BTreeMap<String, String>,
-    /// The body's value, when its type is JSON and it is; else its text.
+    /// The parsed body if its content type is JSON and it is valid JSON, else the body as text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,
-    /// The body, when it is no text.
+    /// The body if it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body_base64: Option<String>,
 }
@@ -69,7 +69,7 @@ impl Answer {
     }
 }
 
-/// The beginning of the body, and whether that is all.
+/// Reads at most `max` bytes of the body. Returns them, and whether they are the whole body.
 async fn body(request: &Request, response: &mut Response, max: usize) -> Result<(Vec<u8>, bool), Failure> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| transport(request, error))? {

@@ -1,4 +1,4 @@
-//! Sends requests: one at a time to checked addresses, redirections step by step.
+//! Sends requests to checked addresses and follows redirections one by one, each checked again.
 
 use std::error::Error;
 use std::net::IpAddr;
@@ -22,26 +22,29 @@ use crate::resolve::{Addresses, Blocked, Resolver, System};
 const MAX_REDIRECTS: usize = 10;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Makes requests for workflows. Cheap to make: connections and certificates come with the first request.
+/// Sends requests for workflows. Cheap to create: it loads certificates with the first request.
 pub struct Client {
     allowed: AllowList,
     resolver: Arc<dyn Resolver>,
-    /// For hosts nobody allowed: connects to public addresses only.
+    /// Client for hosts that are not on the list: it connects to public addresses only.
     public: OnceLock<Result<reqwest::Client, String>>,
-    /// For allowed hosts. Apart, so that no connection of theirs is ever taken for another's.
+    /// Client for allowed hosts. It is a second client so that the two never share a pooled connection.
     anywhere: OnceLock<Result<reqwest::Client, String>>,
 }
 
 impl Client {
+    /// Returns a client that uses the system's resolver.
     pub fn new(allowed: AllowList) -> Self {
         Self::with_resolver(allowed, Arc::new(System))
     }
 
+    /// Returns a client that uses another resolver.
     pub fn with_resolver(allowed: AllowList, resolver: Arc<dyn Resolver>) -> Self {
         Self { allowed, resolver, public: OnceLock::new(), anywhere: OnceLock::new() }
     }
 
-    /// Does what the input says. `key` goes along as `Idempotency-Key` unless the input has one.
+    /// Sends the request and follows its redirections. Sends `key` as `Idempotency-Key` unless the input sets
+    /// that header. Returns a failure with a code of [`codes`] or with `BAD_PAYLOAD`.
     pub async fn send(&self, input: Input, key: &str) -> Result<Answer, Failure> {
         let request = Request::of(input, key)?;
         let (place, timeout) = (request.place(), request.timeout);
@@ -65,10 +68,11 @@ impl Client {
         Err(refusal(&request, &format!("once more, after {MAX_REDIRECTS} times")))
     }
 
-    /// One request and the head of its answer.
+    /// Sends one request and returns the head of its response.
     async fn ask(&self, request: &Request) -> Result<Response, Failure> {
         let public_only = !self.allowed.permits(&request.url);
-        // A name is checked when it is resolved; an address in the URL never gets there.
+        // `Addresses` checks names when they are resolved. An address in the URL is never resolved, so check
+        // it here.
         let address = match request.url.host() {
             Some(Host::Ipv4(address)) => Some(IpAddr::V4(address)),
             Some(Host::Ipv6(address)) => Some(IpAddr::V6(address)),
@@ -96,7 +100,7 @@ fn build(resolver: Arc<dyn Resolver>, public_only: bool) -> Result<reqwest::Clie
     let built = reqwest::Client::builder()
         .user_agent(concat!("rhythm/", env!("CARGO_PKG_VERSION")))
         .redirect(Policy::none())
-        // A proxy of the environment would resolve the name again, out of our sight.
+        // A proxy from the environment would resolve the name again, and its addresses would not be checked.
         .no_proxy()
         .referer(false)
         .connect_timeout(CONNECT_TIMEOUT)
@@ -105,7 +109,8 @@ fn build(resolver: Arc<dyn Resolver>, public_only: bool) -> Result<reqwest::Clie
     built.map_err(|error| told(&error))
 }
 
-/// What the connection ended with.
+/// Turns an error of the connection into a failure: `HTTP_BLOCKED` if the address was refused, else
+/// `HTTP_UNREACHABLE`.
 pub(crate) fn transport(request: &Request, error: reqwest::Error) -> Failure {
     let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
     while let Some(at) = cause {
@@ -114,7 +119,7 @@ pub(crate) fn transport(request: &Request, error: reqwest::Error) -> Failure {
         }
         cause = at.source();
     }
-    // The URL may hold secrets in its query.
+    // The query of the URL may hold secrets.
     let message = format!("{} failed: {}", request.place(), told(&error.without_url()));
     Failure::new(codes::HTTP_UNREACHABLE, message)
 }
@@ -129,7 +134,7 @@ fn blocked(request: &Request, blocked: &Blocked) -> Failure {
     Failure::permanent(codes::HTTP_BLOCKED, message)
 }
 
-/// An error with its causes.
+/// Returns the text of an error and its causes.
 fn told(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

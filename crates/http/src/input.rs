@@ -1,4 +1,4 @@
-//! What a task or node asks for, as it is written in JSON.
+//! The JSON input of `http.request`, as a task or node writes it.
 
 use std::collections::BTreeMap;
 
@@ -11,22 +11,22 @@ use serde_json::Value;
 #[serde(deny_unknown_fields, default)]
 pub struct Input {
     pub url: String,
-    /// GET, or POST when there is something to send.
+    /// The default is GET, or POST if there is a body.
     pub method: Option<String>,
-    /// A header that is null is not sent, not even where it would be by itself.
+    /// A header whose value is null is not sent, even if it would be sent by default.
     pub headers: BTreeMap<String, Option<Scalar>>,
-    /// Added to the URL's own; a list gives its key several times, null leaves it out.
+    /// Query parameters, added to those of the URL. A list repeats its key; null leaves the key out.
     pub query: BTreeMap<String, Values>,
     pub body: Option<String>,
     #[serde(deserialize_with = "given")]
     pub json: Option<Value>,
-    /// For everything: redirections and the whole body.
+    /// Time limit for the whole request, including redirections and the body. The default is 30 s.
     #[serde(with = "rhythm_core::duration::lenient_option")]
     pub timeout: Option<Millis>,
-    /// The largest body taken, after decompression.
+    /// Largest body accepted, in bytes after decompression. The default is 1 MiB, the limit 8 MiB.
     pub max_bytes: Option<u64>,
     pub follow_redirects: Option<bool>,
-    /// Which statuses are no failure.
+    /// Statuses that are not a failure. The default is every status below 400.
     pub expect_status: Option<Expected>,
 }
 
@@ -56,7 +56,7 @@ pub enum Expected {
 #[serde(try_from = "Value")]
 pub enum Wanted {
     Status(u16),
-    /// 2 is `2xx`.
+    /// A class of statuses: 2 means `2xx`.
     Class(u16),
 }
 
@@ -107,7 +107,7 @@ impl Values {
     }
 }
 
-/// `json: null` sends null; that is something else than no body.
+/// Distinguishes `json: null`, which sends `null`, from a missing `json`, which sends no body.
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }

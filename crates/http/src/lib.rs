@@ -1,11 +1,13 @@
 //! HTTP requests on behalf of workflows.
 //!
-//! Whoever writes a workflow chooses the URL, and whoever sends it a payload often does too; the request leaves from
-//! inside the network of whoever runs the worker. So a request goes to public addresses only, unless the operator
-//! allows a host by name: the name is resolved, every address is checked, and the connection is made to exactly those
-//! addresses. Each redirection is checked again. Size and time are limited.
+//! The author of a workflow chooses the URL, and often the sender of a payload does too, but the request
+//! leaves from inside the network of the worker (server-side request forgery). So a request goes to public
+//! addresses only, unless the operator allows a host by name: the name is resolved, every address is checked,
+//! and the connection is made to exactly the checked addresses. Each redirection is checked again. Size and
+//! time are limited.
 //!
-//! [`Client::send`] takes an [`Input`], as JSON gives it, and returns an [`Answer`] or a failure of `rhythm-core`.
+//! [`Client::send`] takes an [`Input`], deserialized from JSON, and returns an [`Answer`] or a failure of
+//! `rhythm-core`.
 
 mod address;
 mod allow;

@@ -1,4 +1,4 @@
-//! Where a redirection leads, and what goes along.
+//! Builds the next request of a redirection, without the headers that another origin must not see.
 
 use reqwest::header::{ACCEPT, ACCEPT_LANGUAGE, CONTENT_TYPE, HeaderMap, HeaderName, LOCATION, USER_AGENT};
 use reqwest::{Method, StatusCode};
@@ -7,11 +7,12 @@ use rhythm_core::Failure;
 use crate::codes;
 use crate::request::{Request, place, web};
 
-/// What another origin may know. Everything else may be a credential, whatever its name.
+/// Headers that another origin may see. Any other header may be a credential, whatever its name.
 const HARMLESS: [HeaderName; 4] = [ACCEPT, ACCEPT_LANGUAGE, CONTENT_TYPE, USER_AGENT];
 
 impl Request {
-    /// The request this answer asks for; none when the answer is the last.
+    /// Returns the request that this response redirects to, or `None` if it is the final response. Fails if
+    /// the redirection must not be followed.
     pub fn redirected(&self, status: StatusCode, headers: &HeaderMap) -> Result<Option<Self>, Failure> {
         let asks = matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308);
         let Some(location) = headers.get(LOCATION).filter(|_| asks && self.follow_redirects) else {

@@ -1,4 +1,4 @@
-//! An input that has been checked: one request, ready to be sent.
+//! A request made from a checked input, ready to be sent.
 
 use std::time::Duration;
 
@@ -12,13 +12,14 @@ use crate::input::{Expected, Input, Scalar};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_BYTES: u64 = 1024 * 1024;
-/// What a task's output can hold, whatever its text takes as JSON.
+/// Largest `max_bytes`: a body of this size fits into a task's output however long its JSON text is.
 const MOST_BYTES: u64 = 8 * 1024 * 1024;
 const MOST_URL_BYTES: usize = 8 * 1024;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// They say where a message ends and who it is for; a wrong one deceives whoever passes the request on.
+/// Headers that an input cannot set. They say where a message ends and whom it is for, so a wrong one could
+/// mislead a proxy or server on the way.
 const OURS: [&str; 11] = [
     "host",
     "content-length",
@@ -46,7 +47,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Checks an input. The key names what is asked for, the same at every attempt.
+    /// Checks an input. `key` identifies the request and is the same at every attempt.
     pub fn of(input: Input, key: &str) -> Result<Self, Failure> {
         let mut url = web_url(&input.url).map_err(|problem| bad("url", &problem))?;
         for (name, values) in &input.query {
@@ -90,7 +91,7 @@ impl Request {
         })
     }
 
-    /// For messages: without the query, which may hold secrets.
+    /// Method and URL for messages, without the query, which may hold secrets.
     pub fn place(&self) -> String {
         format!("{} {}", self.method, place(&self.url))
     }
@@ -105,7 +106,7 @@ pub(crate) fn place(url: &Url) -> String {
     url.into()
 }
 
-/// Reads a URL that requests may go to.
+/// Reads a URL. Fails unless it is a full http or https URL without a user name or password.
 pub(crate) fn web_url(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).map_err(|error| match text {
         "" => "it is missing".to_owned(),

@@ -1,4 +1,5 @@
-//! From names to addresses, checked on the way: whoever connects gets checked addresses and cannot ask again.
+//! Resolves names and checks the addresses. The connector gets only checked addresses and cannot resolve
+//! again.
 
 use std::error::Error;
 use std::fmt;
@@ -10,7 +11,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use crate::address::inside;
 
-/// Where addresses come from. Tests have their own.
+/// Source of addresses for names. Tests bring their own.
 #[async_trait]
 pub trait Resolver: Send + Sync {
     async fn resolve(&self, name: &str) -> std::io::Result<Vec<IpAddr>>;
@@ -26,7 +27,7 @@ impl Resolver for System {
     }
 }
 
-/// Why a host may not be connected to.
+/// Error: a host's address is not public.
 #[derive(Debug)]
 pub(crate) struct Blocked {
     pub host: String,
@@ -41,7 +42,7 @@ impl fmt::Display for Blocked {
 
 impl Error for Blocked {}
 
-/// Gives addresses to the connector: all of them, or none when one is inside and that matters.
+/// Resolves names for the connector. With `public_only` it fails if one of the addresses is not public.
 pub(crate) struct Addresses {
     pub resolver: Arc<dyn Resolver>,
     pub public_only: bool,
@@ -55,7 +56,8 @@ impl Resolve for Addresses {
             if found.is_empty() {
                 return Err(format!("{} has no address", name.as_str()).into());
             }
-            // One bad address spoils the name: which one is taken is not ours to choose.
+            // The connector chooses among the addresses, so one address inside the network is enough to
+            // refuse the name.
             if let Some(why) = found.iter().copied().find_map(inside).filter(|_| public_only) {
                 return Err(Blocked { host: name.as_str().to_owned(), why }.into());
             }
@@ -71,7 +73,7 @@ mod tests {
 
     use super::*;
 
-    /// A public address first, the machine itself ever after.
+    /// DNS rebinding: returns a public address first and the loopback address afterwards.
     #[derive(Default)]
     struct Rebinding(AtomicUsize);
 

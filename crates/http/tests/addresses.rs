@@ -1,4 +1,4 @@
-//! Requests that try to get inside: by address, by name, by redirection.
+//! Requests that try to reach a private network: by address, by name, by redirection.
 #![allow(clippy::unwrap_used)]
 
 mod stage;
@@ -10,7 +10,7 @@ use rhythm_http::{AllowList, Client};
 use serde_json::json;
 use stage::{Names, Server, client, is, reply, send};
 
-/// Every way to write an IPv4 address that some program reads as such.
+/// All spellings of an IPv4 address that some program accepts.
 fn disguises(address: Ipv4Addr) -> Vec<String> {
     let [a, b, c, d] = address.octets().map(u32::from);
     let whole = address.to_bits();
@@ -71,7 +71,7 @@ fn disguises(address: Ipv4Addr) -> Vec<String> {
 
 #[tokio::test]
 async fn no_way_to_write_an_address_hides_it() {
-    // Nothing here is a name: whoever asks for one was deceived.
+    // None of these is a name, so the resolver must not be called.
     let names = Arc::new(Names::default());
     let client = Client::with_resolver(AllowList::default(), names.clone());
     let mut tried = 0;
@@ -132,7 +132,7 @@ async fn localhost_is_inside_with_the_systems_own_resolver() {
 #[tokio::test]
 async fn a_name_is_asked_for_once_and_connected_to_as_it_was_answered() {
     let server = Server::start(|_, _| reply("200 OK", &[], "")).await;
-    // Whoever asked again would be sent to where nobody is.
+    // A second lookup would return an address where no server listens.
     let names = Arc::new(Names::of(&[("home.test", &["127.0.0.1"])]).then("home.test", "127.0.0.2"));
     let client = Client::with_resolver(AllowList::parse(["home.test"]).unwrap(), names.clone());
     assert_eq!(send(&client, json!({"url": server.url("home.test", "/")})).await.unwrap().status, 200);

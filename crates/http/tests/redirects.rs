@@ -1,4 +1,4 @@
-//! Redirections: which are followed, and what goes along.
+//! Redirections: which ones are followed, and which headers they keep.
 #![allow(clippy::unwrap_used)]
 
 mod stage;
@@ -6,7 +6,7 @@ mod stage;
 use serde_json::json;
 use stage::{Server, client, is, reply, send};
 
-/// `/status/location` answers with that status and location; everything else is the end.
+/// Answers `/status/location` with that status and location, and every other path with the final response.
 async fn server() -> Server {
     Server::start(|request, port| {
         let path = request.split(' ').nth(1).unwrap();

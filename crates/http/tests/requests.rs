@@ -1,4 +1,4 @@
-//! What is sent and what comes back, against a real server.
+//! Requests and responses, tested against a real server.
 #![allow(clippy::unwrap_used)]
 
 mod stage;
@@ -106,7 +106,7 @@ async fn statuses_can_be_named_that_are_no_failure() {
 #[tokio::test]
 async fn a_place_that_nobody_answers_at_is_tried_again() {
     let gone = Server::start(|_, _| Reply::Bytes(Vec::new())).await;
-    // Nothing listens on a port that was just given back.
+    // The listener is closed again, so nothing listens on this port.
     let port = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
     for url in
         [gone.url("home.test", "/"), format!("http://home.test:{port}/"), "https://nowhere.test/".into()]

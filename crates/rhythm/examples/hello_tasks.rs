@@ -1,4 +1,4 @@
-//! A whole small program: a worker, some tasks, one that fails for good.
+//! A complete small program: a worker, some tasks, and one task that fails for good.
 //!
 //!     cargo run -p rhythm --example hello_tasks
 

@@ -13,7 +13,10 @@ use serde::de::DeserializeOwned;
 use crate::error::Error;
 use crate::handler::from_json;
 
-/// Asks for things. All that the engine's client can do, it can do too.
+/// Starts tasks and runs, and reads their results as Rust types.
+///
+/// Dereferences to the engine's client, which has all other operations: signals, cancellation, listings,
+/// dead letters, schedules.
 #[derive(Clone)]
 pub struct Client(rhythm_engine::client::Client);
 
@@ -22,33 +25,46 @@ impl Client {
         Self(client)
     }
 
-    /// The same client, which refuses graphs with programs that `programs` cannot read.
+    /// Returns a client that checks the programs in graphs: registering a graph fails if `programs` cannot
+    /// read one of them.
     pub fn reading(self, programs: ReadProgram) -> Self {
         Self(self.0.reading(programs))
     }
 
-    /// Enqueues a task with the usual options; `enqueue_task` takes others.
+    /// Enqueues a standalone task with default options and returns its id. `enqueue_task` takes options.
+    ///
+    /// Each call enqueues another task. Fails if the input cannot be written as JSON, if the name is empty or
+    /// longer than 200 bytes, or if the world refuses the task.
     pub async fn enqueue<T: Serialize + ?Sized>(&self, name: &str, input: &T) -> Result<TaskId, Error> {
         let task =
             EnqueueTask { name: name.to_owned(), input: Payload::of(input)?, ..EnqueueTask::default() };
         Ok(self.0.enqueue_task(task).await?)
     }
 
-    /// Starts a run of a registered workflow; `start_run` takes options.
+    /// Starts a run of a workflow's current version and returns its id. `start_run` takes options.
+    ///
+    /// Each call starts another run. Fails if the input cannot be written as JSON or the workflow is not
+    /// registered.
     pub async fn start<T: Serialize + ?Sized>(&self, workflow: &str, input: &T) -> Result<RunId, Error> {
         let start =
             StartRun { workflow: workflow.to_owned(), input: Payload::of(input)?, ..StartRun::default() };
         Ok(self.0.start_run(start).await?)
     }
 
-    /// Waits until a run has ended and gives its output.
+    /// Waits, without a time limit, until a run has ended and returns its output.
+    ///
+    /// Fails with [`Error::Failed`] if the run failed or was cancelled, with [`Error::BadPayload`] if the
+    /// output does not fit `T`, and with [`Error::Engine`] if there is no such run.
     pub async fn result<T: DeserializeOwned>(&self, run: &RunId) -> Result<T, Error> {
         let picture = wait_for_run(&self.0, run).await?;
         let output = output_of(picture).map_err(Error::Failed)?;
         self.read(&output).await
     }
 
-    /// Waits until a standalone task has ended and gives its output.
+    /// Waits, without a time limit, until a standalone task has ended and returns its output.
+    ///
+    /// Fails with [`Error::Failed`] if the task failed or was cancelled, with [`Error::BadPayload`] if the
+    /// output does not fit `T`, and with [`Error::Engine`] if there is no such task.
     pub async fn task_result<T: DeserializeOwned>(&self, task: &TaskId) -> Result<T, Error> {
         let summary = wait_for_task(&self.0, task).await?;
         match (summary.output, summary.failure) {
@@ -58,7 +74,9 @@ impl Client {
         }
     }
 
-    /// A value as a Rust type, wherever it is stored.
+    /// Reads a value as a Rust type. Loads it from the world first if it is stored as a blob.
+    ///
+    /// Fails with [`Error::BadPayload`] if the value does not fit `T`; the message names the field.
     pub async fn read<T: DeserializeOwned>(&self, payload: &Payload) -> Result<T, Error> {
         let text = self.0.load(payload).await?;
         from_json(&text).map_err(|detail| Error::BadPayload(format!("the result does not fit: {detail}")))

@@ -1,4 +1,4 @@
-//! What a caller of the SDK can get instead of an answer.
+//! The SDK's error type: its code, its help text and how it is printed.
 
 use std::fmt;
 
@@ -8,25 +8,26 @@ use rhythm_engine::error::EngineError;
 use rhythm_engine::world::WorldError;
 use thiserror::Error;
 
-/// An error that `main` returns is printed with its code and what to do about it.
+/// Error of a call to the SDK. If `main` returns one, Rust prints its code and how to fix it.
 #[derive(Error)]
 pub enum Error {
-    /// Rhythm could not do what was asked.
+    /// The engine or the world refused the request or could not perform it.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// The task or run ended without a result.
+    /// The task or run failed or was cancelled, so it has no output.
     #[error("{0}")]
     Failed(Failure),
-    /// A value has another form than the type it is read as or written from.
+    /// A value cannot be written as JSON, or its JSON does not fit the Rust type.
     #[error("{0}")]
     BadPayload(String),
-    /// The worker's own loops died; this is a bug.
+    /// The worker's background task panicked, which is a bug in Rhythm, or its runtime was shut down.
     #[error("the worker stopped by itself: {0}")]
     WorkerDied(String),
 }
 
 impl Error {
-    /// The stable code; `docs/errors/<code>.md` says more. A failure has the code its task gave it.
+    /// Returns the stable error code, which `docs/errors/<code>.md` explains. For [`Error::Failed`] it is the
+    /// code of the failure, which the handler may have chosen.
     pub fn code(&self) -> &str {
         match self {
             Self::Engine(error) => error.code(),
@@ -36,7 +37,7 @@ impl Error {
         }
     }
 
-    /// What a person can do about it.
+    /// Returns one sentence that says how to fix the error.
     pub fn help(&self) -> &'static str {
         match self {
             Self::Engine(error) => error.advice(),
@@ -47,7 +48,7 @@ impl Error {
     }
 }
 
-/// Rust prints the error that `main` returns by its debug form, so that form is for people.
+/// Rust prints an error that `main` returns in its debug form. So this form shows the code and the help text.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "[{}] {self}\n  help: {}", self.code(), self.help())

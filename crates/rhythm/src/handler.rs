@@ -1,4 +1,4 @@
-//! Typed functions as the engine's handlers: reads the input, writes the output.
+//! Adapts typed functions to the engine's `Handler`: deserializes the input and serializes the output.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -13,13 +13,13 @@ use serde::de::DeserializeOwned;
 
 use crate::task_error::TaskError;
 
-/// An async function of a context and an input.
+/// Adapter for an async function that takes a context and an input.
 pub(crate) struct AsyncTask<F, T> {
     function: F,
     input: PhantomData<fn(T)>,
 }
 
-/// A function that may block; it runs on a thread of its own.
+/// Adapter for a blocking function. Each call runs on a thread of Tokio's blocking pool.
 pub(crate) struct BlockingTask<F, T> {
     function: Arc<F>,
     input: PhantomData<fn(T)>,
@@ -74,7 +74,7 @@ where
         };
         match tokio::task::spawn_blocking(work).await {
             Ok(result) => result,
-            // The worker turns panics into failures; let it see this one.
+            // The worker turns panics of handlers into failures, so pass this panic on.
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
                 Err(error) => Err(Failure::new(codes::CANCELLED, error.to_string())),
@@ -83,7 +83,7 @@ where
     }
 }
 
-/// The input as the handler's type; what does not fit is named by its place.
+/// Deserializes the input. On a mismatch returns a permanent failure that names the field.
 pub(crate) fn read<T: DeserializeOwned>(payload: &Payload, task: &str) -> Result<T, Failure> {
     let bad = |detail: String| {
         Failure::permanent(codes::BAD_PAYLOAD, format!("the input of {task} does not fit: {detail}"))
@@ -99,7 +99,7 @@ fn write<U: Serialize>(output: &U) -> Result<Payload, Failure> {
     })
 }
 
-/// Reads JSON; an error begins with the field it is about.
+/// Deserializes JSON. An error message begins with the path of the field that does not fit.
 pub(crate) fn from_json<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let mut reader = serde_json::Deserializer::from_str(text);
     serde_path_to_error::deserialize(&mut reader).map_err(|error| match error.path().to_string().as_str() {

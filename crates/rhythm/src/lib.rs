@@ -1,4 +1,4 @@
-//! The Rust SDK of Rhythm: tasks that survive crashes, workers that do them, workflows made of them.
+//! The Rust SDK of Rhythm: durable tasks, the workers that perform them, and workflows that combine them.
 //!
 //! ```
 //! use rhythm::{Rhythm, TaskContext, TaskError};
@@ -23,13 +23,13 @@
 //! # }
 //! ```
 //!
-//! A world is where everything is kept: `sqlite:PATH`, `sqlite::memory:` (one process, for tests) or
-//! `postgres://USER@HOST/DATABASE`. Any number of processes may share one.
+//! A world is the database that holds all state: `sqlite:PATH`, `sqlite::memory:` (one process, for tests) or
+//! `postgres://USER@HOST/DATABASE`. Any number of processes may share a file or a PostgreSQL database.
 //!
-//! # Failing
+//! # Failures
 //!
 //! A handler fails by returning an error. `?` turns every [`std::error::Error`] into a [`TaskError`], which is
-//! retried according to the task's [`RetryPolicy`]; a permanent one is not:
+//! retried according to the task's [`RetryPolicy`]. A permanent error is not retried:
 //!
 //! ```
 //! use rhythm::{EnqueueTask, Error, Payload, RetryPolicy, Rhythm, TaskContext, TaskError, TaskOptions};
@@ -64,7 +64,8 @@
 //! # }
 //! ```
 //!
-//! What is out of attempts becomes a dead letter: `rhythm dead list`, or [`Client::requeue_dead`].
+//! A task that has used up its attempts becomes a dead letter. `rhythm dead list` shows it and
+//! [`Client::requeue_dead`] runs it again.
 //!
 //! [`Client::requeue_dead`]: rhythm_engine::client::Client::requeue_dead
 
@@ -97,12 +98,12 @@ pub use rhythm_engine::world::{
 pub use rhythm_graph::NodeType;
 pub use rhythm_worlds::{DEFAULT_URL, OpenOptions, redacted};
 
-/// The examples of the README run too.
+/// Makes the README's examples doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
 
-/// The worker of the tutorial compiles.
+/// Makes the tutorial's worker a doc test.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/learn/first-worker.md")]
 pub struct FirstWorker;

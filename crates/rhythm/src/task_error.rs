@@ -1,4 +1,4 @@
-//! How a handler says that it failed.
+//! The error type of handlers.
 
 use std::error::Error;
 use std::fmt;
@@ -7,64 +7,68 @@ use rhythm_core::failure::codes;
 use rhythm_core::{Failure, Payload};
 use serde::Serialize;
 
-/// What a handler returns when it fails. Any [`std::error::Error`] becomes one with `?`, to be retried.
+/// Error of a handler. `?` turns any [`std::error::Error`] into one that is retried.
 ///
-/// It is no `std::error::Error` itself: that is what allows the conversion.
+/// It does not implement `std::error::Error` itself, because that would rule out this conversion.
 pub struct TaskError(Failure);
 
 impl TaskError {
-    /// A failure worth another attempt.
+    /// Returns a failure with the code `FAILED`, to be retried as the task's retry policy says.
     pub fn new(message: impl Into<String>) -> Self {
         Self(Failure::new(codes::FAILED, message))
     }
 
-    /// A failure that another attempt would not mend.
+    /// Returns a failure that is not retried, such as an input that is wrong.
     pub fn permanent(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self(Failure::permanent(code, message))
     }
 
-    /// The attempt stopped because it was asked to.
+    /// Returns the failure of an attempt that stopped because it was cancelled: code `CANCELLED`.
     pub fn cancelled() -> Self {
         Self(Failure::cancelled("the handler stopped when asked to"))
     }
 
-    /// A failure made elsewhere.
+    /// Wraps an existing failure unchanged.
     pub fn of(failure: Failure) -> Self {
         Self(failure)
     }
 
-    /// Gives the failure a code of its own, for callers and for `no_retry_on`.
+    /// Sets the code that callers see and that `no_retry_on` compares. A type equal to the old code changes
+    /// with it.
     pub fn with_code(mut self, code: impl Into<String>) -> Self {
         let before = std::mem::replace(&mut self.0.code, code.into());
-        // The type follows unless it says something of its own.
+        // A type that was set on its own stays.
         if self.0.kind == before {
             self.0.kind.clone_from(&self.0.code);
         }
         self
     }
 
-    /// Gives the failure a type of its own, which `no_retry_on` knows too.
+    /// Sets the type. `no_retry_on` compares it as well as the code.
     pub fn with_type(mut self, kind: impl Into<String>) -> Self {
         self.0.kind = kind.into();
         self
     }
 
-    /// Attaches a value for whoever handles the failure. What cannot be written as JSON is left out.
+    /// Attaches a value for the code that handles the failure. A value that cannot be written as JSON is
+    /// dropped.
     pub fn with_data<T: Serialize + ?Sized>(mut self, data: &T) -> Self {
         self.0.data = Payload::of(data).ok();
         self
     }
 
-    /// No further attempts.
+    /// Rules out further attempts.
     pub fn no_retry(mut self) -> Self {
         self.0.retryable = false;
         self
     }
 
+    /// Returns the failure as the world will store it.
     pub fn failure(&self) -> &Failure {
         &self.0
     }
 
+    /// Returns the failure by value.
     pub fn into_failure(self) -> Failure {
         self.0
     }
@@ -76,7 +80,7 @@ impl<E: Error> From<E> for TaskError {
         let mut source = error.source();
         while let Some(cause) = source {
             let text = cause.to_string();
-            // Many errors repeat their cause in their own text.
+            // Many errors already contain the text of their cause.
             if !message.contains(&text) {
                 message.push_str(&format!(": {text}"));
             }
@@ -93,7 +97,8 @@ impl fmt::Debug for TaskError {
     }
 }
 
-/// `std::io::error::Error` is `io::Error`; `app::billing::CardDeclined` is `CardDeclined`.
+/// Shortens a type path: `std::io::error::Error` becomes `io::Error`, `app::billing::CardDeclined` becomes
+/// `CardDeclined`.
 fn short_name(path: &str) -> String {
     let plain = path.split('<').next().unwrap_or(path);
     let mut parts = plain.rsplit("::");

@@ -1,4 +1,4 @@
-//! Building and running a worker: an engine that steps runs, and the handlers of tasks.
+//! Builds and runs a worker: one engine that steps runs and one worker that performs tasks.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -24,10 +24,11 @@ use crate::error::Error;
 use crate::handler::{AsyncTask, BlockingTask};
 use crate::task_error::TaskError;
 
-/// How long running attempts may take to finish when a worker stops.
+/// Default of [`WorkerBuilder::patience`].
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A worker in the making; see [`Rhythm::worker`](crate::Rhythm::worker).
+/// Settings and handlers of a worker. Made by [`Rhythm::worker`](crate::Rhythm::worker), used up by
+/// [`WorkerBuilder::start`].
 #[must_use = "a worker does nothing until it is started"]
 pub struct WorkerBuilder {
     world: Arc<dyn World>,
@@ -40,7 +41,7 @@ pub struct WorkerBuilder {
     patience: Duration,
 }
 
-/// A worker that is running. Dropping it stops it too, without waiting.
+/// A running worker. Dropping it tells the worker to stop but does not wait until it has.
 pub struct RunningWorker {
     id: WorkerId,
     stopper: Stopper,
@@ -64,12 +65,13 @@ impl WorkerBuilder {
         }
     }
 
-    /// Takes tasks from this queue too. Without any call: from the queue `default`.
+    /// Adds a queue to take tasks from. Without any call the worker takes them from the queue `default` only.
     pub fn queue(self, name: impl Into<String>) -> Self {
         self.queue_limit(name, usize::MAX)
     }
 
-    /// Takes tasks from this queue, at most `limit` at once.
+    /// Adds a queue to take tasks from, and bounds how many of its tasks run in this worker at once. A second
+    /// call for the same queue replaces the limit.
     pub fn queue_limit(mut self, name: impl Into<String>, limit: usize) -> Self {
         let name = name.into();
         self.queues.retain(|(known, _)| *known != name);
@@ -77,61 +79,69 @@ impl WorkerBuilder {
         self
     }
 
-    /// The most tasks to run at once over all queues; 100 unless told.
+    /// Sets how many tasks run in this worker at once over all queues. The default is 100.
     pub fn concurrency(mut self, most: usize) -> Self {
         self.config.concurrency = most;
         self
     }
 
-    /// Shorter claims and heartbeats: a hung worker is given up after 5 s instead of 30 s.
+    /// Shortens claims and heartbeats, so that a hung worker loses its claims after 5 s instead of 30 s. The
+    /// price is a heartbeat every second instead of every 5 s.
     pub fn fast(mut self) -> Self {
         self.fast = true;
         self
     }
 
-    /// How often to look for work that no wake-up told of; a second unless told.
+    /// Sets how often the worker polls for work whose wake-up was lost. The default is 1 s.
     pub fn poll_interval(mut self, every: Duration) -> Self {
         self.config.poll = Millis(u64::try_from(every.as_millis()).unwrap_or(u64::MAX).max(1));
         self
     }
 
-    /// How long running attempts may take to finish when the worker stops; 30 s unless told.
+    /// Sets how long a stopping worker waits for running attempts before it hands them back. The default is
+    /// 30 s.
     pub fn patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
 
-    /// Ended runs and tasks are kept this long; 30 days unless told.
+    /// Sets how long ended runs and tasks are kept. The default is 30 days.
     pub fn retention(mut self, keep: Duration) -> Self {
         self.config.keep = Millis(u64::try_from(keep.as_millis()).unwrap_or(u64::MAX));
         self
     }
 
-    /// Failed runs are kept this long, unless somebody dismisses them; 90 days unless told. Dead letters are kept until
-    /// somebody decides about them, each with its run.
+    /// Sets how long failed runs are kept that no operator dismissed. The default is 90 days. A pending dead
+    /// letter keeps its run until an operator requeues or discards it.
     pub fn failed_retention(mut self, keep: Duration) -> Self {
         self.config.keep_failed = Millis(u64::try_from(keep.as_millis()).unwrap_or(u64::MAX));
         self
     }
 
-    /// Large values that nothing refers to any more are kept this long; 3 days unless told.
+    /// Sets how long unreferenced blobs (large values) are kept. The default is 3 days.
     pub fn blob_grace(mut self, grace: Duration) -> Self {
         self.config.blob_grace = Millis(u64::try_from(grace.as_millis()).unwrap_or(u64::MAX));
         self
     }
 
-    /// Steps only this run and those below it, and does only their tasks.
+    /// Restricts the worker to this run and its descendants: it steps no other run and performs no other
+    /// task.
     pub fn only(mut self, run: RunId) -> Self {
         self.config.only = Some(run);
         self
     }
 
-    /// What listings show; unique among all workers. Made of host and process unless told.
+    /// Sets the worker's id, which listings show. No other worker may have it. The default is made of the
+    /// host name, the process id and a random part.
     pub fn id(mut self, id: impl Into<WorkerId>) -> Self {
         self.config.worker = id.into();
         self
     }
 
-    /// Handles tasks of this name with an async function.
+    /// Registers an async function as the handler of all tasks of this name. A later registration of the name
+    /// wins.
+    ///
+    /// The input is deserialized as `T` first. If it does not fit, the attempt fails with `BAD_PAYLOAD` and
+    /// is not retried. A panic fails the attempt with the code `PANIC`.
     pub fn task<F, Fut, T, U, E>(self, name: impl Into<String>, function: F) -> Self
     where
         F: Fn(TaskContext, T) -> Fut + Send + Sync + 'static,
@@ -143,7 +153,8 @@ impl WorkerBuilder {
         self.handler(name, Arc::new(AsyncTask::new(function)))
     }
 
-    /// Handles tasks of this name with a function that may block its thread.
+    /// Registers a function that may block. Each attempt runs on a thread of Tokio's blocking pool; otherwise
+    /// as [`WorkerBuilder::task`].
     pub fn blocking_task<F, T, U, E>(self, name: impl Into<String>, function: F) -> Self
     where
         F: Fn(TaskContext, T) -> Result<U, E> + Send + Sync + 'static,
@@ -154,32 +165,36 @@ impl WorkerBuilder {
         self.handler(name, Arc::new(BlockingTask::new(function)))
     }
 
-    /// Handles tasks of this name with raw payloads.
+    /// Registers a handler that reads and writes raw payloads.
     pub fn handler(mut self, name: impl Into<String>, handler: Arc<dyn Handler>) -> Self {
         self.handlers.add(name, handler);
         self
     }
 
-    /// What is so about tasks of this name unless they, or the workflow that asks for them, say otherwise.
+    /// Sets retries and timeouts for tasks of this name. They apply where neither the task nor its workflow
+    /// sets its own.
     pub fn task_defaults(mut self, name: impl Into<String>, defaults: TaskDefaults) -> Self {
         self.handlers.set_defaults(name, defaults);
         self
     }
 
-    /// Brings a type of node along: graphs may use it from now on, and its nodes are done by the task of its name. Give
-    /// that task a handler too, and the worker the type's queue. A type with `max_concurrency` bounds how many tasks of its
-    /// queue this worker does at once.
+    /// Registers a node type when the worker starts. Graphs may use it from then on, and the task of the same
+    /// name performs its nodes: give that task a handler, and add the type's queue to the worker. If the type
+    /// has `max_concurrency`, this worker runs at most that many tasks of its queue at once.
     pub fn node_type(mut self, kind: NodeType) -> Self {
         self.node_types.push(kind);
         self
     }
 
-    /// The tasks it has handlers for.
+    /// Returns the names of the tasks that have a handler.
     pub fn task_names(&self) -> Vec<String> {
         self.handlers.names()
     }
 
-    /// Starts the worker beside the caller. The first heartbeat has been written when this returns.
+    /// Starts the worker in the background and returns after its first heartbeat was written.
+    ///
+    /// Waits while the world is unavailable, except to register node types. Fails if a node type is refused,
+    /// such as one with the name of a built-in type, or if the world can no longer be used.
     pub async fn start(self) -> Result<RunningWorker, Error> {
         let mut config = self.config;
         config.queues = match self.queues.is_empty() {
@@ -206,7 +221,8 @@ impl WorkerBuilder {
         let time = WorldTime::new(Arc::new(HostClock::default()));
         let process = Arc::new(Process::new(self.world, config, Programs::default(), time));
         let worker = Arc::new(Worker::new(process.clone(), self.handlers, host_name(), std::process::id()));
-        // The driver beats too, but its caller would learn of a refusal only when the worker stops.
+        // `run` sends the first heartbeat too, but then the caller would see an error of it only when the
+        // worker stops.
         let driver = Driver::new(process, worker);
         driver.announce().await?;
         self.nearby.move_in(&driver);
@@ -215,24 +231,32 @@ impl WorkerBuilder {
         Ok(RunningWorker { id, stopper, driver: Some(driver) })
     }
 
-    /// Runs until `shutdown` resolves, then finishes or hands back what is running. Ends earlier, with an error,
-    /// when the world broke for good.
+    /// Starts the worker, runs it until `shutdown` resolves, and stops it as [`RunningWorker::stop`] does.
+    /// Ends early with an error if the world can no longer be used.
     pub async fn run_until(self, shutdown: impl Future<Output = ()>) -> Result<(), Error> {
         self.start().await?.stop_when(shutdown).await
     }
 }
 
 impl RunningWorker {
+    /// Returns the id that listings show.
     pub fn id(&self) -> &WorkerId {
         &self.id
     }
 
-    /// Takes on nothing new, waits for what is running, and hands back what takes too long.
+    /// Stops the worker: claims nothing more and waits for running attempts as long as
+    /// [`WorkerBuilder::patience`] says. Then it signals
+    /// [`Cancellation::Shutdown`](crate::Cancellation::Shutdown) to the rest, aborts what still runs 100 ms
+    /// later, and hands those tasks back, so that other workers can claim them at once.
+    ///
+    /// Fails if the world can no longer be used, or with [`Error::WorkerDied`] after a panic in the worker
+    /// itself.
     pub async fn stop(self) -> Result<(), Error> {
         self.stop_when(std::future::ready(())).await
     }
 
-    /// Stops when `shutdown` resolves. Ends earlier, with an error, when the world broke for good.
+    /// Waits until `shutdown` resolves, then stops as [`RunningWorker::stop`] does. Ends early with an error
+    /// if the world can no longer be used.
     pub async fn stop_when(mut self, shutdown: impl Future<Output = ()>) -> Result<(), Error> {
         let Some(mut driver) = self.driver.take() else { return Ok(()) };
         let ended = tokio::select! {
@@ -255,7 +279,8 @@ impl Drop for RunningWorker {
     }
 }
 
-/// The name of this machine, as workers and people on it are known.
+/// Returns this machine's name, which worker ids and default actors contain: `HOSTNAME`, else the kernel's
+/// host name, else `localhost`.
 pub fn host_name() -> String {
     let from_system = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let name = std::env::var("HOSTNAME").ok().or_else(from_system).unwrap_or_default();
@@ -263,7 +288,7 @@ pub fn host_name() -> String {
     if name.is_empty() { "localhost".to_owned() } else { name.to_owned() }
 }
 
-/// The random end of a fresh id: tells two workers of one process apart.
+/// Returns the random end of a fresh id. It distinguishes two workers of one process.
 fn short_id() -> String {
     let id = fresh_id();
     id[id.len() - 4..].to_owned()

@@ -1,4 +1,4 @@
-//! `make run` is the first thing people see: it must come to its end, and be right.
+//! `make run` is the first command that new users try: its demo must end, and with the right result.
 
 use std::process::Command;
 

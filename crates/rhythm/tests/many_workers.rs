@@ -1,4 +1,4 @@
-//! Many workers on one PostgreSQL: 200 of them, a connection each, on a server that takes 300.
+//! 200 workers on one PostgreSQL server that allows 300 connections. Each worker has one connection.
 
 #[path = "../../worlds/tests/private_server/mod.rs"]
 mod private_server;
@@ -12,7 +12,7 @@ use tokio::sync::Barrier;
 
 const WORKERS: usize = 200;
 
-/// How many connections workers hold, and how many the server takes.
+/// Returns the number of connections that workers hold, and the server's `max_connections`.
 async fn connections(url: &str) -> (i64, i64) {
     let (client, connection) = rhythm_worlds::postgres::connect(url).await.expect("it answers");
     tokio::spawn(connection);
@@ -53,7 +53,8 @@ async fn two_hundred_workers_with_a_connection_each_do_their_work() {
     assert_eq!(most, 300);
     assert!(held <= WORKERS as i64 + 3, "{held} connections");
     let client = rhythm.client();
-    // Nobody goes on before each of them does one of these: all have work, at the same time.
+    // The barrier opens only when all workers have one of these tasks: so all of them have work at the same
+    // time.
     let mut meetings = Vec::new();
     for _ in 0..WORKERS {
         meetings.push(client.enqueue("meet", &()).await.expect("it is enqueued"));
@@ -71,7 +72,7 @@ async fn two_hundred_workers_with_a_connection_each_do_their_work() {
     for (number, task) in doubled {
         assert_eq!(client.task_result::<u64>(&task).await.expect("it is done"), number * 2);
     }
-    // Whoever comes in between still finds room.
+    // One more process still gets a connection while all workers hold theirs.
     let another = Rhythm::open(&server.url).await.expect("a command finds room");
     drop(another);
     let (held, _) = connections(&server.url).await;

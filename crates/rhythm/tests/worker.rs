@@ -1,4 +1,4 @@
-//! What the SDK adds to the engine: typed handlers, workers that start and stop, typed results.
+//! Tests of what the SDK adds to the engine: typed handlers, workers that start and stop, typed results.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -86,7 +86,7 @@ async fn failures_keep_code_type_data_and_permanence() {
     };
     let io = ended(once("io", &())).await;
     assert_eq!((io.code.as_str(), io.kind.as_str()), (codes::FAILED, "io::Error"));
-    // The usual three attempts would take seconds; this one says that they would not help.
+    // Three attempts, the default, would take seconds. This failure is permanent, so there is one.
     let declined = ended(EnqueueTask { options: TaskOptions::default(), ..once("declined", &()) }).await;
     assert_eq!((declined.code.as_str(), declined.attempts), ("CARD", 1));
     assert_eq!(declined.data.unwrap().text(), Some("[\"visa\"]"));
@@ -125,7 +125,8 @@ async fn a_handler_may_say_how_often_its_tasks_are_tried() {
     };
     assert_eq!(attempts(None).await, 5);
     assert_eq!(attempts(Some(policy(2))).await, 2, "the task's own word comes first");
-    // A script says so for its tasks in front matter, or says nothing.
+    // A script may set the retries of its tasks in front matter; without front matter the handler's defaults
+    // apply.
     let run = async |name: &str, front: &str| {
         let script = r#"try { await Task.run("fails", null) } catch (e) { return e.attempts }"#;
         let source = format!("```\nname: {name}\n{front}```\n{script}\n");
@@ -251,7 +252,7 @@ async fn a_type_with_max_concurrency_bounds_its_queue_in_the_worker_that_brings_
             let (now, seen) = (now.clone(), seen.clone());
             async move {
                 seen.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-                // Whoever else may begin does so meanwhile.
+                // Gives a second task the chance to begin now, if the limit does not hold.
                 for _ in 0..1_000 {
                     tokio::task::yield_now().await;
                 }

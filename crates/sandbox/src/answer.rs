@@ -1,5 +1,5 @@
-//! What a child says, one line of JSON: `{"ok": true}` or `{"error": "bad_program", ...}`, with `"last": true` when it
-//! takes no more questions.
+//! The response of a child, one line of JSON: `{"ok": true}` or `{"error": "bad_program", ...}`, with
+//! `"last": true` if the child takes no further requests.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -42,7 +42,7 @@ impl Answer {
         Some(Self { result: Err(content), last })
     }
 
-    /// Whether the child can be asked again. One whose memory was used up is not.
+    /// Whether the child can take another request. After it ran out of memory or time, or crashed, it cannot.
     pub fn reusable(&self) -> bool {
         let used_up = matches!(
             self.result,

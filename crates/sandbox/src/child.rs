@@ -1,4 +1,5 @@
-//! The child's side: limits itself, then answers one line of JSON with one line of JSON until its input ends.
+//! The child's side: limits its own process, then answers each line of JSON with one line of JSON until its
+//! input ends.
 
 mod confine;
 mod counted;
@@ -20,15 +21,17 @@ use crate::error::{Limit, SandboxError};
 use crate::request::{MAX_LINE, Request};
 use confine::Confinement;
 
-/// Said once, before the first question: starting takes no part of anybody's time.
+/// Line written once, before the first request, so that the start of the child does not count as time of a
+/// program.
 pub(crate) const READY: &str = "ready";
-/// Programs that nest deeper than this stack end the process, which its parent can tell.
+/// Bytes of stack. A program that nests deeper ends the process, which the parent notices.
 pub(crate) const STACK: usize = 32 * 1024 * 1024;
 
-/// Serves until standard input ends. An exit code other than 0 means that the child could not limit itself.
+/// Answers requests until standard input ends. An exit code other than 0 means that the child could not limit
+/// itself.
 pub fn serve() -> ExitCode {
     std::panic::set_hook(Box::new(|_| {}));
-    // The thread is started first: afterwards there is no starting anything.
+    // Start the thread first: the limits forbid starting one.
     let (begin, begun) = std::sync::mpsc::channel();
     let worker = std::thread::Builder::new().stack_size(STACK).spawn(move || match begun.recv() {
         Ok(confinement) => answer_all(&confinement),
@@ -62,7 +65,8 @@ fn answer_all(confinement: &Confinement) -> ExitCode {
     }
 }
 
-/// The answer, and whether it is the last: after a panic nothing in here can be relied on.
+/// Returns the response, and whether it is the last: after a panic the state of this process cannot be
+/// trusted.
 fn answer(line: &[u8], confinement: &Confinement) -> (String, bool) {
     let mut last = false;
     let result = match serde_json::from_slice(line) {
@@ -86,7 +90,7 @@ fn evaluate(request: &Request, confinement: &Confinement) -> Result<Value, Sandb
     work(request)
 }
 
-/// The evaluation itself, within whatever limits there are.
+/// Evaluates a request. The caller has set the limits, if there are any.
 pub(crate) fn work(request: &Request) -> Result<Value, SandboxError> {
     match request {
         Request::Program(call) => program::evaluate(call, request.max_memory_mb()),
@@ -94,7 +98,7 @@ pub(crate) fn work(request: &Request) -> Result<Value, SandboxError> {
     }
 }
 
-/// Arenas panic when the kernel gives them no more memory, or when they are asked for too much.
+/// Texts of panics when the kernel refuses memory to an arena, or an allocation is too large.
 const MEMORY: [&str; 3] = ["out of memory", "capacity overflow", "AlignedSize must not exceed"];
 
 pub(crate) fn of_panic(panic: &(dyn std::any::Any + Send)) -> SandboxError {

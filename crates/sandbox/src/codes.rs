@@ -1,9 +1,9 @@
-//! The codes of programs that failed. Each has a page in `docs/errors`. What takes too much fails with
-//! `LIMIT_EXCEEDED`.
+//! The codes of programs that failed. Each has a page in `docs/errors`. A program that exceeds a limit fails
+//! with `LIMIT_EXCEEDED`.
 
-/// The program cannot be read, or went wrong while it ran.
+/// The program cannot be parsed, or it failed while it ran.
 pub const SANDBOX_BAD_PROGRAM: &str = "SANDBOX_BAD_PROGRAM";
-/// The process the program ran in ended without an answer.
+/// The child process ended without a response.
 pub const SANDBOX_CRASHED: &str = "SANDBOX_CRASHED";
-/// The program's result cannot be an answer.
+/// The program's result cannot be written as JSON or is otherwise not a valid response.
 pub const SANDBOX_BAD_ANSWER: &str = "SANDBOX_BAD_ANSWER";

@@ -1,4 +1,4 @@
-//! Why a program gave no answer.
+//! The error of a program that gave no result.
 
 use std::fmt;
 
@@ -8,22 +8,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::codes;
 
-/// What there was too much of.
+/// The limit that was exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// Statements, passes of loops, items gone over: the same count on every machine.
+    /// Steps: statements, passes of loops and items that functions iterate over. The same count on every
+    /// machine.
     Ticks,
     Memory,
-    /// Time on the wall or on the processor.
+    /// Wall-clock or processor time.
     Time,
-    /// Calls inside of calls.
+    /// Depth of nested calls.
     Stack,
-    /// Bytes of an answer, or of a question.
+    /// Bytes of a request or a response.
     Size,
 }
 
-/// Also what a child answers: `{"error": "bad_program", "message": "...", "line": 3}`.
+/// Error of an evaluation. A child writes it in this form:
+/// `{"error": "bad_program", "message": "...", "line": 3}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "error", rename_all = "snake_case")]
 pub enum SandboxError {
@@ -34,7 +36,7 @@ pub enum SandboxError {
         message: String,
         line: Option<usize>,
     },
-    /// The process ended without saying why; a new one takes its place.
+    /// The child ended without a response. A new one takes its place.
     Crashed {
         message: String,
     },
@@ -60,7 +62,7 @@ impl SandboxError {
         Self::LimitExceeded { what }
     }
 
-    /// The kind of error, as histories show it.
+    /// Returns the kind of error as histories show it.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::LimitExceeded { .. } => "limit_exceeded",
@@ -70,7 +72,7 @@ impl SandboxError {
         }
     }
 
-    /// The failure a task ends with. Only a crash may have been an accident; the others would happen again.
+    /// Returns the failure of the task. Only a crash is retried: the other errors would happen again.
     pub fn failure(&self) -> Failure {
         let message = self.to_string();
         let failure = match self {

@@ -1,4 +1,5 @@
-//! Programs in the process of their caller: for tests of this repository, which come from nowhere else.
+//! Runs programs in the process of the caller. Only tests of this repository use it, with programs of this
+//! repository.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
@@ -10,11 +11,11 @@ use crate::child::{STACK, of_panic, work};
 use crate::error::{Limit, SandboxError};
 use crate::request::Request;
 
-/// Steps and memory bound a program here, the same on every machine however busy it is. A clock only ends what counts no
-/// steps, long after anybody would still wait for it.
+/// Time limit for programs that count no steps. Steps and memory bound all other programs, with the same
+/// result on every machine however busy it is.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Evaluates on a thread of its own. What takes too long is given up on, but not stopped.
+/// Evaluates on its own thread. After the time limit it returns an error, but the thread goes on.
 pub fn evaluate(request: Request) -> Result<Value, SandboxError> {
     evaluate_within(PATIENCE, request)
 }
@@ -23,7 +24,7 @@ fn evaluate_within(patience: Duration, request: Request) -> Result<Value, Sandbo
     let (tell, told) = mpsc::channel();
     let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || {
         let result = catch_unwind(AssertUnwindSafe(|| work(&request)));
-        // Nobody listens any more when it took too long.
+        // The receiver is gone after the time limit.
         let _ = tell.send(result.unwrap_or_else(|panic| Err(of_panic(panic.as_ref()))));
     });
     thread.map_err(SandboxError::crashed)?;

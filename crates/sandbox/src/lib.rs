@@ -1,10 +1,11 @@
-//! Programs that come with a workflow and run when it does: `evaluate(output, context)` of `python_sandbox` conditions,
-//! and jq filters.
+//! Runs programs that workflows contain: `evaluate(output, context)` of `python_sandbox` conditions, and jq
+//! filters.
 //!
-//! They never run in the process that holds secrets and connections. [`Pool`] keeps a few child processes warm, gives
-//! each one question at a time and kills what takes too long. A child ([`child::serve`]) has no environment, opens no
-//! file and starts no process; its memory and processor time are limited by the kernel, and the languages have no way
-//! out: Starlark knows neither imports nor files, and of jq the parts that look outside are taken away.
+//! They never run in the process that holds secrets and connections. [`Pool`] keeps a few warm child
+//! processes, gives each one request at a time and kills a child that takes too long. A child
+//! ([`child::serve`]) has no environment, opens no file and starts no process. The kernel limits its memory
+//! and processor time. The languages cannot reach outside: Starlark has neither imports nor files, and the jq
+//! functions that look outside are removed.
 
 mod answer;
 pub mod child;

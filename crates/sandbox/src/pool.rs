@@ -1,5 +1,5 @@
-//! The parent's side: children that are warm, one question each at a time, killed when they take too long and replaced
-//! when they misbehave.
+//! The parent's side: a pool of warm children. Each takes one request at a time, is killed when it takes too
+//! long, and is replaced after a crash.
 
 mod worker;
 
@@ -16,7 +16,7 @@ use crate::error::{Limit, SandboxError};
 use crate::request::{GRACE_MS, MAX_LINE, Request};
 use worker::Worker;
 
-/// How a child is started.
+/// Command that starts a child.
 #[derive(Clone, Debug)]
 pub struct Launch {
     pub program: PathBuf,
@@ -24,20 +24,22 @@ pub struct Launch {
 }
 
 impl Launch {
+    /// Returns a command without arguments.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self { program: program.into(), arguments: Vec::new() }
     }
 
-    /// The program that is running, as `rhythm sandbox`.
+    /// Returns the running program with the argument `sandbox`. Fails if the path of the running program is
+    /// unknown.
     pub fn own_command() -> std::io::Result<Self> {
         Ok(Self { program: std::env::current_exe()?, arguments: vec!["sandbox".into()] })
     }
 }
 
-/// Answers of one child, after which another takes its place: nothing it holds on to grows for ever.
+/// Number of responses after which a child is replaced, so that leaked memory cannot accumulate.
 const MAX_ANSWERS: u32 = 1_000;
 
-/// At most so many children at once; none before the first question.
+/// A pool of children with an upper bound. The first request starts the first child.
 #[derive(Debug)]
 pub struct Pool {
     launch: Launch,
@@ -47,6 +49,7 @@ pub struct Pool {
 }
 
 impl Pool {
+    /// Returns a pool of at most `most` children. It starts none before the first request.
     pub fn new(launch: Launch, most: usize) -> Self {
         Self {
             launch,
@@ -56,12 +59,12 @@ impl Pool {
         }
     }
 
-    /// Waits so much longer than a program may take: for a machine that is too busy to let it.
+    /// Sets how much longer than the program's time limit the pool waits for a response, for busy machines.
     pub fn with_grace(self, grace: Duration) -> Self {
         Self { grace, ..self }
     }
 
-    /// Asks a child and waits for its answer. A question that is dropped takes its child with it.
+    /// Sends a request to a child and waits for the response. Dropping this future kills the child.
     pub async fn evaluate(&self, request: &Request) -> Result<Value, SandboxError> {
         let question = serde_json::to_string(request).map_err(SandboxError::bad_answer)?;
         if question.len() >= MAX_LINE {
@@ -86,7 +89,7 @@ impl Pool {
         answer.result
     }
 
-    /// Children that wait for a question.
+    /// Returns the number of idle children.
     pub fn warm(&self) -> usize {
         self.idle().len()
     }

@@ -1,13 +1,14 @@
-//! What a child is asked, one line of JSON each; the inputs of `rhythm.sandbox` and `rhythm.jq` are the same.
+//! The requests to a child, one line of JSON each. The inputs of `rhythm.sandbox` and `rhythm.jq` have the
+//! same form.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Bytes of a line, either way.
+/// Largest line in bytes, in both directions.
 pub(crate) const MAX_LINE: usize = 8 * 1024 * 1024;
 pub(crate) const MOST_MEMORY_MB: u64 = 512;
 const MOST_TIMEOUT_MS: u64 = 60_000;
-/// For what a child needs around the program: reading the question, writing the answer.
+/// Time that a child needs around the program, to read the request and write the response.
 pub(crate) const GRACE_MS: u64 = 250;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,7 +33,7 @@ pub struct ProgramCall {
     pub max_memory_mb: u64,
 }
 
-/// Runs a filter over an input. No result is null, one is itself, several are a list.
+/// Runs a filter over an input. No result gives null, one result gives itself, several give a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JqCall {
@@ -54,7 +55,7 @@ fn max_memory_mb() -> u64 {
 }
 
 impl Request {
-    /// What is asked for, within what there is.
+    /// Returns the requested time limit, bounded by the largest one.
     pub fn timeout_ms(&self) -> u64 {
         let (Self::Program(ProgramCall { timeout_ms, .. }) | Self::Jq(JqCall { timeout_ms, .. })) = self;
         (*timeout_ms).clamp(1, MOST_TIMEOUT_MS)

@@ -1,4 +1,4 @@
-//! Where the programs of workflows under test run.
+//! Chooses where the programs of workflows under test run: in this process or in children.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -11,20 +11,21 @@ use crate::here;
 use crate::pool::{Launch, Pool};
 use crate::request::Request;
 
-/// The kernel ends what takes too much of the processor. A clock on the wall would make a test depend on what else the
-/// machine does, so it only ends what is stuck.
+/// Wall-clock limit for a stuck program. The kernel limits processor time; a tight wall-clock limit would
+/// make tests depend on the load of the machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 #[derive(Clone, Debug)]
 pub enum Sandbox {
-    /// In the process of the caller, where nothing limits a jq filter: for programs that are known to end.
+    /// Runs programs in the process of the caller. Nothing limits a jq filter here: for programs that are
+    /// known to end.
     Here,
-    /// In child processes, with the limits a run has.
+    /// Runs programs in child processes, with the limits that real runs have.
     Apart(Arc<Apart>),
 }
 
-/// Children with a runtime of their own: those who ask may come from any other, or from one that ends before the next
-/// asks. Neither is there before the first question.
+/// Children with their own runtime, because callers come from different runtimes, some of which end between
+/// two requests. The first request starts both.
 #[derive(Debug)]
 pub struct Apart {
     launch: Result<Launch, SandboxError>,
@@ -35,16 +36,17 @@ pub struct Apart {
 #[derive(Debug)]
 struct Children {
     pool: Arc<Pool>,
-    /// Absent only while it is dropped.
+    /// `None` only during `drop`.
     runtime: Option<Runtime>,
 }
 
 impl Sandbox {
+    /// Runs programs in at most `most` children of this command.
     pub fn apart(launch: Launch, most: usize) -> Self {
         Self::launched(Ok(launch), most)
     }
 
-    /// In children that are the program that is running, as `rhythm sandbox`.
+    /// Runs programs in children of the running program: `rhythm sandbox`.
     pub fn own_command(most: usize) -> Self {
         Self::launched(Launch::own_command().map_err(SandboxError::crashed), most)
     }
@@ -53,6 +55,8 @@ impl Sandbox {
         Self::Apart(Arc::new(Apart { launch, most, children: OnceLock::new() }))
     }
 
+    /// Evaluates a request. Fails with a typed error if the program is wrong, exceeds a limit or crashes its
+    /// child.
     pub async fn evaluate(&self, request: Request) -> Result<Value, SandboxError> {
         match self {
             Self::Here => here::evaluate(request),
@@ -81,7 +85,7 @@ impl Children {
 }
 
 impl Drop for Children {
-    /// Waiting for a runtime is not allowed inside of another.
+    /// Shuts down in the background: a runtime must not be waited for inside of another one.
     fn drop(&mut self) {
         self.runtime.take().into_iter().for_each(Runtime::shutdown_background);
     }

@@ -1,5 +1,5 @@
-//! Whether a program can be read at all, asked when a workflow is registered. Nothing of it is run, so this happens in the
-//! process of whoever asks.
+//! Checks that a program can be parsed, when its workflow is registered. The program is not run, so the check
+//! happens in the process of the caller.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -8,12 +8,14 @@ use rhythm_graph::Language;
 use crate::child::{jq, of_panic, program};
 use crate::error::SandboxError;
 
-/// Longer programs are read when they run, in a process that may die of them.
+/// Largest program that is checked here, in bytes. A longer one is parsed only when it runs, in a child
+/// process that may crash.
 const LONGEST: usize = 8 * 1024;
-/// What is read nests at most once a byte; the memory is the kernel's until it is used.
+/// Bytes of stack: 64 KiB for each byte of the program, because each byte opens at most one level. The kernel
+/// provides the memory only when it is used.
 const STACK: usize = LONGEST * 64 * 1024;
 
-/// Why a program cannot be run, as far as reading it tells.
+/// Checks a program without running it. Fails with a message if it cannot be parsed.
 pub fn read_program(language: Language, text: &str) -> Result<(), String> {
     if text.len() > LONGEST {
         return Ok(());
@@ -25,7 +27,7 @@ pub fn read_program(language: Language, text: &str) -> Result<(), String> {
     apart(text, read).map_err(|error| error.to_string())
 }
 
-/// On a thread whose stack is enough for anything that short.
+/// Runs the check on a thread whose stack is large enough for any program of that size.
 fn apart(text: &str, read: fn(&str) -> Result<(), SandboxError>) -> Result<(), SandboxError> {
     std::thread::scope(|scope| {
         let work = move || catch_unwind(AssertUnwindSafe(|| read(text)));

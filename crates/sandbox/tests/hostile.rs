@@ -1,4 +1,4 @@
-//! Hostile programs against a pool: each is answered with a typed error or an honest answer, the parent is unharmed,
+//! Hostile programs against a pool: each gets a typed error or an honest response, the parent is unharmed,
 //! and the pool answers afterwards.
 
 use rhythm_sandbox::{JqCall, Launch, Limit, Pool, ProgramCall, Request, Sandbox, SandboxError};
@@ -19,7 +19,8 @@ fn program(code: &str) -> Request {
     })
 }
 
-/// Limits of steps and memory are to be met before that of time, also in a build that is not optimised.
+/// Raises the time limit, so that a program meets its limit of steps or memory first, in an unoptimised build
+/// too.
 fn patient(request: Request) -> Request {
     const LONG: u64 = 60_000;
     match request {
@@ -37,9 +38,10 @@ fn jq(filter: &str) -> Request {
     })
 }
 
-/// One hostile program a line: `p` a body of `evaluate`, `m` a whole module, `j` a jq filter; then what becomes of it:
-/// `refused`, `answered`, which is merely strange, or `limit`, ended by whichever limit it meets first; what would end by itself meets
-/// one of size, steps or memory, however fast the machine is. `\n` stands for a new line, `@N@text@` for a text N times.
+/// One hostile program per line: `p` a body of `evaluate`, `m` a whole module, `j` a jq filter. Then the
+/// expected result: `refused`; `answered`, for programs that are merely strange; or `limit`, for the limit
+/// that the program meets first. A program that would end by itself must meet a limit of size, steps or
+/// memory, however fast the machine is. `\n` stands for a line break, `@N@text@` for a text repeated N times.
 const CORPUS: &str = include_str!("hostile.txt");
 
 fn expanded(text: &str) -> String {
@@ -75,7 +77,7 @@ fn requests() -> Vec<(&'static str, &'static str, Request)> {
             "j" => jq(&expanded(text)),
             other => panic!("{other}"),
         };
-        // Only what never ends is to meet the limit of time, however slow the machine is.
+        // Only endless programs should meet the time limit, however slow the machine is.
         (line, becomes, if becomes == "limit" { request } else { patient(request) })
     };
     lines.map(request).collect()
@@ -96,12 +98,12 @@ async fn two_hundred_hostile_programs_harm_nobody() {
     for (line, expected, request) in &requests {
         let answer = pool.evaluate(request).await;
         let became = match &answer {
-            // No answer has anything of a file in it.
+            // No response may contain text from a file.
             Ok(value) if value.to_string().contains("root:") => "a leak",
             Ok(_) => "answered",
             Err(SandboxError::LimitExceeded { .. }) => "limit",
             Err(SandboxError::BadProgram { .. } | SandboxError::BadAnswer { .. }) => "refused",
-            // Where memory is given to nobody any more, the language itself may fall over: only its own process.
+            // When the kernel refuses memory, the language itself may crash. Only the child dies then.
             Err(SandboxError::Crashed { .. }) if *expected == "limit" => "limit",
             Err(SandboxError::Crashed { .. }) => "crashed",
         };
@@ -135,7 +137,7 @@ async fn limits_are_told_apart() {
     }
 }
 
-/// Tests of workflows ask from a runtime of each scenario, and wait as long as the processor is busy with others.
+/// Tests of workflows send requests from one runtime per scenario, and must wait while the processor is busy.
 #[test]
 fn a_sandbox_for_tests_has_the_limits_of_a_run() {
     let sandbox = Sandbox::apart(Launch::new(env!("CARGO_BIN_EXE_rhythm-sandbox-child")), 2);

@@ -1,12 +1,11 @@
-//! What a child asks of the kernel once it answers questions: memory, time and its two pipes, and nothing else. Seen by
-//! `strace`, from outside.
+//! A child that serves requests calls the kernel only for memory, time and its two pipes, as `strace` shows.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-/// Memory, locks, limits, the clock, and what a process needs to end.
+/// System calls for memory, locks, limits, the clock, and the end of a process.
 const ALLOWED: &[&str] = &[
     "brk",
     "clock_gettime",
@@ -42,7 +41,7 @@ const PROGRAMS: &[&str] = &[
     "def evaluate(output, context):\n    print(output)\n    return fail('over')\n",
 ];
 
-/// The last one is answered by a child that does not go on.
+/// The last filter panics, so its child takes no further requests.
 const FILTERS: &[&str] = &[
     ".n + 1",
     "env",
@@ -89,13 +88,15 @@ fn a_child_asks_the_kernel_for_nothing_but_memory_and_time() {
     assert!(forbidden.is_empty(), "{forbidden:#?}");
 }
 
-/// A line is `<thread> <call>(...) = <answer>`, or says how a call or a thread went on.
+/// Whether a line of strace is allowed. A line is `<thread> <call>(...) = <answer>`, or reports the end of a
+/// call or thread.
 fn is_allowed(line: &str) -> bool {
     let text = line.split_once(' ').map_or(line, |(_, rest)| rest.trim_start());
     if text.starts_with("+++") || text.starts_with("<...") {
         return true;
     }
     let name = text.split('(').next().unwrap_or_default();
-    // The standard library counts processors by what it cannot open here; it is refused by the limit.
+    // The standard library tries to open `/proc/self/cgroup` to count processors, and the file limit refuses
+    // it.
     ALLOWED.contains(&name) || text.contains("/proc/self/cgroup") && text.contains("EMFILE")
 }

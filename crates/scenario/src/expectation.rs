@@ -1,4 +1,4 @@
-//! Whether an outcome is what was expected. Keys that are absent are not checked.
+//! Compares an outcome with the expected one. Absent keys are not checked.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub struct Expectation {
     pub elapsed: Option<f64>,
 }
 
-/// A whole number, however it is written: `1` and `1.0`.
+/// A whole number, written as `1` or as `1.0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "f64")]
 pub struct Whole(i64);
@@ -42,12 +42,12 @@ impl TryFrom<f64> for Whole {
     }
 }
 
-/// An expected `null` is something else than nothing expected.
+/// Distinguishes an expected `null` from a missing key, which expects nothing.
 fn given<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 
-/// What an error must say.
+/// Expected codes and texts of an error.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Words {
@@ -79,7 +79,8 @@ impl Several {
 }
 
 impl Words {
-    /// Whether an error with these codes and this text is meant.
+    /// Whether an error with these codes and this text matches: any of the codes, and all of the parts of the
+    /// text.
     fn fit(&self, codes: &[&str], text: &str) -> bool {
         let codes_fit =
             self.code.list().is_empty() || self.code.list().iter().any(|code| codes.contains(&code.as_str()));
@@ -97,14 +98,14 @@ impl Words {
 }
 
 impl Expectation {
-    /// The nodes it is about, each with its key.
+    /// Returns the nodes that the expectation names, each with its key.
     pub fn names(&self) -> impl Iterator<Item = (&'static str, &String)> {
         let counts = self.counts.keys().map(|name| ("counts", name));
         let before = self.before.iter().flat_map(|(a, b)| [a, b]).map(|name| ("before", name));
         counts.chain(before).chain(self.not_executed.iter().map(|name| ("not_executed", name)))
     }
 
-    /// What is wrong, each with its key, what was expected and what happened.
+    /// Returns a message for each difference: its key, the expected value and the actual one.
     pub fn problems(&self, outcome: &Outcome) -> Vec<String> {
         let mut problems = Vec::new();
         let mut differs = |key: &str, expected: String, happened: String| {
@@ -139,7 +140,7 @@ impl Expectation {
             }
         }
         if let Some(words) = &self.rejected {
-            // All that is wrong is told in one pass: a text may be about any of it.
+            // A compiler reports all problems together, so search for the text in all of them.
             let codes: Vec<&str> = outcome.rejected.iter().map(|found| found.code.as_str()).collect();
             let said: Vec<String> =
                 outcome.rejected.iter().map(|found| format!("{}: {}", found.code, found.message)).collect();
@@ -214,7 +215,7 @@ impl Expectation {
     }
 }
 
-/// The status, and the reason where there is one: usually that is all one has to see.
+/// Returns the status, with the reason if there is one: for most problems this is enough.
 fn happened(outcome: &Outcome) -> String {
     let status = word(&outcome.status);
     if let Some(error) = &outcome.error {
@@ -239,17 +240,17 @@ fn json<T: serde::Serialize + ?Sized>(value: &T) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
-/// One place where two values are not the same.
+/// A path at which two values differ.
 struct Difference {
     path: String,
     expected: String,
     got: String,
 }
 
-/// More places than this help nobody.
+/// Largest number of differences shown.
 const MOST_DIFFERENCES: usize = 10;
 
-/// Where two values differ: the smallest parts that do, by their paths.
+/// Returns the smallest parts in which two values differ, with their paths.
 fn differences(path: &str, expected: &Value, got: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     compare(path.to_owned(), Some(expected), Some(got), &mut found);
@@ -278,7 +279,7 @@ fn compare(path: String, expected: Option<&Value>, got: Option<&Value>, found: &
     }
 }
 
-/// Equality by value: `2` equals `2.0`, the order of keys does not matter.
+/// Compares by value: `2` equals `2.0`, and the order of keys does not matter.
 pub fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => match (a.as_i64(), b.as_i64()) {

@@ -16,22 +16,22 @@ use crate::expectation::Expectation;
 use crate::ordered_json::Ordered;
 use crate::script::{Answer, moment};
 
-/// Values of a file may stand within each other this deep: far more than any workflow may, so that what is too deep for
-/// one is told of that one alone.
+/// Deepest nesting in a file. It is far more than a workflow may have, so that a workflow that is too deep
+/// fails alone and not with its whole file.
 const DEEPEST: usize = 300;
-/// Stack for so many levels, several times over.
+/// Bytes of stack for that many levels, several times over.
 const ROOM_TO_READ: usize = 64 << 20;
 
-/// Some editors begin a file with it.
+/// Some editors write it at the start of a file.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// One scenario as it is written.
+/// One scenario as its file states it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     #[serde(default)]
     pub name: String,
-    /// A file beside the scenario.
+    /// Path of the workflow, relative to the scenario's file.
     pub workflow: Option<PathBuf>,
     /// Inline `.flow` text.
     pub source: Option<String>,
@@ -42,7 +42,7 @@ pub struct Scenario {
     /// Further inline workflows, by name.
     #[serde(default)]
     pub workflows: BTreeMap<String, Value>,
-    /// Types of nodes beside the built-in ones.
+    /// Node types in addition to the built-in ones.
     #[serde(default)]
     pub node_types: Vec<NodeType>,
     #[serde(default)]
@@ -62,10 +62,10 @@ pub struct Scenario {
     pub duplicate: Vec<String>,
     pub expect: Option<Expectation>,
     pub any_of: Option<Vec<Expectation>>,
-    /// Where relative files are looked for.
+    /// Folder of relative paths.
     #[serde(skip)]
     pub folder: PathBuf,
-    /// Why it cannot be played: the others of its file still can.
+    /// Error of a scenario that cannot be played. The other scenarios of its file still can.
     #[serde(skip)]
     pub mistake: Option<String>,
 }
@@ -101,7 +101,7 @@ pub struct Decision {
     pub at: f64,
 }
 
-/// What a person says, or that nobody says anything.
+/// A person's decision, or that it never comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Says {
@@ -136,7 +136,7 @@ pub struct Cancel {
     pub at: f64,
 }
 
-/// Why a file or a folder cannot be used.
+/// Error: a file or folder cannot be used.
 #[derive(Debug, Error)]
 #[error("{path}: {problem}")]
 pub struct FileError {
@@ -152,7 +152,8 @@ pub struct Subject {
 }
 
 impl Scenario {
-    /// Reads the workflow that is played.
+    /// Returns the workflow under test. Fails unless exactly one of `workflow`, `source` and `graph` is given
+    /// and readable.
     pub fn subject(&self) -> Result<Subject, String> {
         let given = [self.workflow.is_some(), self.source.is_some(), self.graph.is_some()];
         if given.iter().filter(|given| **given).count() != 1 {
@@ -181,7 +182,8 @@ impl Scenario {
         Ok(Subject { name, kind, source })
     }
 
-    /// A graph with the scenario's limits before its own; one that cannot be read is refused later, as it is written.
+    /// Returns the graph with the scenario's limits in place of its own. A graph that cannot be parsed is
+    /// returned unchanged and refused later.
     fn with_limits(&self, source: String) -> String {
         if self.limits.is_empty() {
             return source;
@@ -191,7 +193,7 @@ impl Scenario {
         if !document["limits"].is_object() {
             document["limits"] = Value::Object(Map::new());
         }
-        // Several names mean the same: the scenario's takes the place of all of them.
+        // A limit may have several names: the scenario's limit replaces the graph's under each of them.
         let meant: Vec<String> = self.limits.iter().filter_map(|(name, given)| limit(name, given)).collect();
         if let Some(own) = document["limits"].as_object_mut() {
             own.retain(|name, given| limit(name, given).is_none_or(|limit| !meant.contains(&limit)));
@@ -202,7 +204,8 @@ impl Scenario {
         document.to_string()
     }
 
-    /// What content references lead to, by their full names; of the workflow that is played also files beside it.
+    /// Returns the content of references by their full names. For the workflow under test it includes files
+    /// in its folder.
     pub fn content(&self) -> BTreeMap<String, Value> {
         let full = |name: &String| match name.starts_with("sha256:") {
             true => format!("cas://{name}"),
@@ -228,13 +231,13 @@ impl Scenario {
         }
     }
 
-    /// The texts of all graphs that are played, as far as they can be read.
+    /// Returns the texts of all graphs of the scenario that can be read.
     pub fn graphs(&self) -> Vec<String> {
         let all = self.others().into_iter().chain(self.subject());
         all.filter(|subject| subject.kind == WorkflowKind::Graph).map(|subject| subject.source).collect()
     }
 
-    /// The types that nodes may have.
+    /// Returns the built-in node types and those of the scenario. Fails if one of the latter is invalid.
     pub fn registry(&self) -> Result<Registry, String> {
         let mut registry = Registry::default();
         for kind in &self.node_types {
@@ -243,7 +246,7 @@ impl Scenario {
         Ok(registry)
     }
 
-    /// The further workflows: text is a flow, an object a graph.
+    /// Returns the further workflows: a text is a flow, an object is a graph.
     pub fn others(&self) -> Vec<Subject> {
         let other = |(name, source): (&String, &Value)| match source {
             Value::String(text) => {
@@ -264,21 +267,23 @@ fn unread(path: &Path, error: &std::io::Error) -> String {
     }
 }
 
-/// Which of a graph's limits is meant by a name: the one that is another where it is given.
+/// Returns the limit that a name stands for. It compiles a graph with and without the name and compares the
+/// limits.
 fn limit(name: &str, given: &Value) -> Option<String> {
     let limits = |written: Value| {
         let graph = json!({"nodes": [{"id": "a", "type": "task"}], "limits": written});
         let graph = compile(&graph.to_string(), &Context::default()).graph?;
         serde_json::to_value(graph.limits).ok()
     };
-    // A value that is the usual one would show nothing.
+    // The default value would change nothing, so use another number.
     let written = if given.is_number() { json!(7) } else { given.clone() };
     let (with, without) = (limits(json!({name: written}))?, limits(json!({}))?);
     let changed = with.as_object()?.iter().find(|(key, value)| without.get(*key) != Some(value))?;
     Some(changed.0.clone())
 }
 
-/// All scenarios of files and, below folders, of every scenario file in the order of their names.
+/// Reads the scenarios of files and, below folders, of every scenario file in the order of names. Fails if a
+/// path does not exist or holds no scenario.
 pub fn read_files(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Vec<Scenario>)>, FileError> {
     let mut found = Vec::new();
     for path in paths {
@@ -303,7 +308,7 @@ fn collect(path: &Path, named: bool, found: &mut Vec<(PathBuf, Vec<Scenario>)>) 
     }
     let extension = path.extension().map(|extension| extension.to_string_lossy().into_owned());
     let yaml = matches!(extension.as_deref(), Some("yaml" | "yml"));
-    // In a folder there may be anything; a file that was named is meant.
+    // A folder may contain other files; a file that was named is always read.
     if !named && !yaml && extension.as_deref() != Some("json") {
         return Ok(());
     }
@@ -319,7 +324,7 @@ fn collect(path: &Path, named: bool, found: &mut Vec<(PathBuf, Vec<Scenario>)>) 
         return Ok(());
     }
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-    // What is wrong with one file keeps nobody from playing the others.
+    // A broken file becomes one broken scenario, so that the other files are still played.
     let scenarios = value.and_then(scenarios).unwrap_or_else(|mistake| {
         let name = path.display().to_string();
         vec![Scenario { name, mistake: Some(mistake), ..Scenario::default() }]
@@ -333,14 +338,15 @@ fn parse(text: &str, yaml: bool) -> Result<Ordered, String> {
     match yaml {
         true => parse_yaml(text),
         false => match serde_json::from_str(text) {
-            // What the one reader finds too deep the other may still take: JSON is YAML.
+            // The YAML reader accepts deeper nesting, and JSON is YAML.
             Err(error) if error.to_string().starts_with("recursion limit") => parse_yaml(text),
             read => read.map_err(|error| error.to_string()),
         },
     }
 }
 
-/// As YAML 1.2 has it: `n` and `on` are texts. Its reader takes much of the stack for every level, so it gets its own.
+/// Reads YAML 1.2, where `n` and `on` are texts. The reader needs much stack for each level, so it runs on
+/// its own thread.
 fn parse_yaml(text: &str) -> Result<Ordered, String> {
     let read = || {
         let budget = serde_saphyr::budget! { max_depth: DEEPEST };
@@ -399,12 +405,12 @@ fn scenario(value: &Ordered) -> Result<Scenario, String> {
     if !matches!(value, Ordered::Object(_)) {
         return Err("a scenario is an object with `source`, `workflow` or `graph`, and `expect`".into());
     }
-    // A graph is read by who reads graphs, and refused there for what is wrong with it.
+    // The graph compiler reads and checks the graph, so it is not parsed here.
     let (graph, others) = value.without("graph");
     let text = serde_json::to_string(&others).map_err(|error| error.to_string())?;
     let mut reader = serde_json::Deserializer::from_str(&text);
     let mut scenario: Scenario = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-        // Where in the text made above it stands helps nobody; the key does.
+        // A line number of the generated text would not help the user; the key does.
         let told = error.inner().to_string();
         let problem = told.split_once(" at line ").map_or(told.as_str(), |(problem, _)| problem);
         let problem = in_plain_words(problem);
@@ -430,7 +436,7 @@ fn scenario(value: &Ordered) -> Result<Scenario, String> {
     }
 }
 
-/// What the reader says of a word it does not know, with the word that was meant.
+/// Rewrites the parser's message about an unknown word and adds the closest known word.
 fn in_plain_words(problem: &str) -> String {
     let (what, rest) =
         match (problem.strip_prefix("unknown field `"), problem.strip_prefix("unknown variant `")) {

@@ -1,4 +1,5 @@
-//! Patches that ride on a node's result: they are applied in the transition that brings it, just before it.
+//! Patches that a node's result brings along. They are applied in the transition of that result, before the
+//! result itself.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -14,11 +15,11 @@ use rhythm_graph::{Graph, GraphProgram};
 
 use crate::file::{Patch, Scenario};
 
-/// The patches that have not ridden yet, in the order of the scenario.
+/// Patches that have not been applied yet, in the order of the scenario.
 pub struct Rides {
     left: Mutex<Vec<(usize, Patch)>>,
     run: RunId,
-    /// The nodes of the run that is played: its children have patches only for others.
+    /// Nodes of the run under test. Its children get only patches of other nodes.
     own: OnceLock<Vec<String>>,
 }
 
@@ -32,18 +33,18 @@ impl Rides {
         self.own.get_or_init(|| nodes);
     }
 
-    /// The nodes of the run that is played, as it begins.
+    /// Returns the nodes that the run under test had at its start.
     pub fn own(&self) -> &[String] {
         self.own.get().map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Those after this node, which are not given to anybody else.
+    /// Removes and returns the patches of this node.
     pub fn take(&self, node: &str) -> Vec<Patch> {
         let riding = self.left().extract_if(.., |(_, patch)| patch.after == node).collect::<Vec<_>>();
         riding.into_iter().map(|(_, patch)| patch).collect()
     }
 
-    /// The nodes whose results somebody still waits for.
+    /// Returns the nodes whose patches have not been applied yet.
     pub fn nodes(&self) -> Vec<String> {
         self.left().iter().map(|(_, patch)| patch.after.clone()).collect()
     }
@@ -73,7 +74,7 @@ impl Program for InlinePatches {
             let Some((number, patch)) = next else { return Ok(self.whole(before, transition)) };
             let message = self.message(input, number, &patch)?;
             match self.program.step(StepInput { message: &message, ..input })? {
-                // It has brought about the end by itself.
+                // The patch itself ended the run.
                 Step::Transition(last) if last.progress != Progress::Waiting => {
                     before.applied.push(number);
                     return Ok(self.whole(before, last));
@@ -93,7 +94,7 @@ impl Program for InlinePatches {
     }
 }
 
-/// What the patches did before the message.
+/// Transitions of the patches that come before the message.
 #[derive(Default)]
 struct Before {
     snapshot: Option<Snapshot>,
@@ -108,11 +109,11 @@ impl Before {
         self.made.push(transition);
     }
 
-    /// One transition of all.
+    /// Joins all transitions into one.
     fn then(self, last: Transition) -> Transition {
         let Some(first) = self.made.into_iter().reduce(join) else { return last };
         match last.progress {
-            // A failure leaves everything as it was before; but what was told stays told.
+            // A failure undoes the effects of the patches, but their events stay in the history.
             Progress::Failed(_) => Transition { events: [first.events, last.events].concat(), ..last },
             _ => join(first, last),
         }
@@ -135,7 +136,7 @@ impl InlinePatches {
         Step::Transition(before.then(last))
     }
 
-    /// The first patch that rides on what this message brings, and has not been applied yet.
+    /// Returns the first patch that this message brings and that has not been applied yet.
     fn riding(
         &self,
         before: &Before,
@@ -167,7 +168,7 @@ impl InlinePatches {
         input.facts.run == self.rides.run || !self.rides.own().iter().any(|known| known == node)
     }
 
-    /// As somebody would have sent it: an agent's patches come in its name.
+    /// Builds the patch message. Its author is the agent if the node is one, else the scenario.
     fn message(&self, input: StepInput<'_>, number: usize, patch: &Patch) -> Result<Message, ProgramError> {
         let graph = self.graph(input.snapshot)?;
         let is_agent = graph.find(&patch.after).is_some_and(|at| graph.nodes[at].kind == NodeKind::Agent);
@@ -179,7 +180,7 @@ impl InlinePatches {
     }
 }
 
-/// How a run stands before a message and after it.
+/// The waits of a run before and after a message.
 struct Results {
     before: Vec<Waiting>,
     after: Vec<Waiting>,
@@ -187,7 +188,7 @@ struct Results {
 }
 
 impl Results {
-    /// The nodes that have their result by this message, whatever comes of it.
+    /// Returns the nodes that get their result by this message.
     fn of(&self, body: &MessageBody, transition: &Transition) -> Vec<String> {
         let answered = self.answered(body);
         let mut nodes: Vec<String> = Vec::new();
@@ -196,7 +197,8 @@ impl Results {
         {
             nodes.push(wait.node.clone());
         }
-        // A failure is no result, and who has one already only learns where it goes.
+        // Exclude failures, which are no results, and nodes that already had a result and only learn their
+        // route.
         let others: Vec<&Waiting> = self.before.iter().filter(|wait| !self.may_end(wait)).collect();
         let is_other = |token: u64| others.iter().any(|wait| wait.tokens.first() == Some(&token));
         for event in &transition.events {
@@ -206,7 +208,8 @@ impl Results {
                 nodes.push(moved.to.clone());
             }
         }
-        // Where it goes is asked outside: the result is there. A filter may ask about its items first.
+        // A node that asks outside for its route has its result. A filter is different: it may ask about its
+        // items first.
         let routing = self.after.iter().filter(|wait| {
             wait.what == WaitingFor::Routing
                 && self.kind(&wait.node) != Some(&NodeKind::Filter)
@@ -235,7 +238,7 @@ impl Results {
         }
     }
 
-    /// Whether an answer to this is the node's result.
+    /// Whether an answer to this wait is the node's result.
     fn is_result(&self, wait: &Waiting, body: &MessageBody) -> bool {
         let fired = matches!(body, MessageBody::TimerFired(_));
         match &wait.what {
@@ -244,7 +247,7 @@ impl Results {
             }
             WaitingFor::Signal(_) => !fired,
             WaitingFor::Timer => self.kind(&wait.node) == Some(&NodeKind::Delay),
-            // Others may be asked before it is given up.
+            // After a timeout the node may ask other people before it gives up.
             WaitingFor::Approval => {
                 let open = self.after.iter().any(|other| other.command == wait.command);
                 self.kind(&wait.node) == Some(&NodeKind::Human) && !(fired && open)
@@ -257,7 +260,7 @@ impl Results {
         }
     }
 
-    /// Whether it has its result once its tokens are gone, and not before.
+    /// Whether the node gets its result only when its tokens are gone.
     fn may_end(&self, wait: &Waiting) -> bool {
         match wait.what {
             WaitingFor::Join(_) => true,

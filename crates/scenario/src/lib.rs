@@ -1,9 +1,9 @@
-//! Tests of workflows without their tasks: a scenario names a workflow, scripts what the outside answers and says what
-//! should come of it. It is played on the real engine with a clock that jumps from one event to the next, so an hour
-//! takes no time and nothing is ever waited for.
+//! Tests of workflows without their tasks: a scenario names a workflow, scripts the answers from outside and
+//! states the expected outcome. It is played on the real engine with a clock that jumps from one event to the
+//! next, so an hour of the workflow takes no real time.
 //!
-//! [`Scenario`] is what a file says, [`play_at`](stage::play_at) what happens, [`Outcome`] what happened, and
-//! [`Expectation`] whether that was right. [`run`] does all of it, in each of the three [`Way`](stage::Way)s.
+//! [`Scenario`] is the content of a file, [`play_at`](stage::play_at) plays it, [`Outcome`] is the result,
+//! and [`Expectation`] judges it. [`run`] does all of it, in each of the three [`Way`](stage::Way)s.
 
 mod expectation;
 mod file;
@@ -18,7 +18,7 @@ mod suite;
 
 pub use expectation::Expectation;
 pub use file::{Cancel, Decision, FileError, Patch, Says, Scenario, Signal, read_files};
-/// Where the programs of graphs run.
+/// Sandbox for the programs of graphs.
 pub use rhythm_sandbox::Sandbox;
 
 pub use outcome::{Call, Ending, Fault, Outcome, Rejection};

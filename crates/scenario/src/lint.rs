@@ -1,4 +1,4 @@
-//! What keeps a test from telling anything: names of nothing there is, and expectations of nothing.
+//! Notes about scenarios that test less than they seem to: they use unknown names, or they expect nothing.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::expectation::Expectation;
 use crate::file::{Scenario, Subject};
 use crate::script::ANY;
 
-/// What is worth knowing about a scenario of a graph in which these nodes and tasks were seen.
+/// Returns notes about a scenario of a graph in which these nodes and tasks were seen.
 pub fn about(scenario: &Scenario, known: &BTreeSet<String>) -> Vec<String> {
     let tasks = scenario.tasks.keys().filter(|name| *name != ANY).map(|name| ("tasks", name));
     let decisions = scenario.decisions.keys().map(|name| ("decisions", name));
@@ -29,7 +29,7 @@ pub fn about(scenario: &Scenario, known: &BTreeSet<String>) -> Vec<String> {
     notes
 }
 
-/// Warnings about a workflow: of a graph by the paths of its document, of a flow by the lines of its text.
+/// Returns the compiler's warnings, located by document path in a graph and by line in a flow.
 pub fn of_compiler(subject: &Subject, remarks: &[Diagnostic]) -> Vec<String> {
     let root = document::read(&subject.source).ok().filter(|_| subject.kind == WorkflowKind::Graph);
     let warnings =
@@ -49,13 +49,13 @@ pub fn of_compiler(subject: &Subject, remarks: &[Diagnostic]) -> Vec<String> {
     told.collect()
 }
 
-/// A scenario that is right whatever happens.
+/// Returns a note if the scenario expects nothing, so that it always passes.
 pub fn expects_nothing(scenario: &Scenario) -> Option<String> {
     let nothing = expectations(scenario).next().is_none();
     nothing.then(|| "nothing is expected, so nothing can be wrong: write `expect`".to_owned())
 }
 
-/// The nodes that operations would add.
+/// Returns the ids of the nodes that patch operations would add.
 fn ids(operations: &Value) -> Vec<String> {
     let inside: Vec<&Value> = match operations {
         Value::Array(items) => items.iter().collect(),

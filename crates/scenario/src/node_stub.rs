@@ -1,4 +1,4 @@
-//! Nodes of a graph whose work the script does: whatever they are, they ask for a task and get its answer.
+//! Replaces the work of graph nodes by the script: each such node becomes a task, which the script answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,21 +12,21 @@ use serde_json::Value;
 use crate::file::Scenario;
 use crate::script::{ANY, Answer};
 
-/// Begins the names of tasks that no graph asks for by itself.
+/// Prefix of the names of these tasks. No graph uses it.
 const STAND_IN: &str = "stand-in:";
 
-/// What decides which nodes the script plays, in the graphs of a scenario and in what patches make of them.
+/// Chooses the nodes that the script plays, in the graphs of a scenario and after patches.
 pub struct Cast {
     answers: BTreeMap<String, Vec<Answer>>,
-    /// Nodes people decide about.
+    /// Nodes with scripted decisions of people.
     decided: BTreeSet<String>,
-    /// Those the scenario brings along.
+    /// Workflows that the scenario contains.
     workflows: BTreeSet<String>,
-    /// What the scenario knows by a reference.
+    /// Content of the scenario, by reference.
     content: BTreeMap<String, Value>,
 }
 
-/// What a task is called to whoever wrote the scenario: by the node that the script answers for, if it is one of these.
+/// Returns the task's name for the scenario's author: without the prefix.
 pub fn called(task: &str) -> &str {
     task.strip_prefix(STAND_IN).unwrap_or(task)
 }
@@ -41,7 +41,7 @@ impl Cast {
         }
     }
 
-    /// Lets the script answer for the nodes it names.
+    /// Replaces the scripted nodes of a graph.
     pub fn replace(&self, definition: &mut Definition) {
         if definition.kind != WorkflowKind::Graph {
             return;
@@ -56,7 +56,7 @@ impl Cast {
         let graph = serde_json::from_slice(&definition.compiled).map_err(|error| bad(error.to_string()))?;
         let document = document::read(&definition.source).map_err(|wrong| bad(wrong.title))?;
         let (cast, compile) = (self.clone(), patch::compiler(Registry::built_in().clone()));
-        // What a patch makes of the document is played by the same cast.
+        // A patched document is compiled again, so replace its nodes too.
         let again = move |document: &Value, base: &Graph| {
             let mut base = base.clone();
             base.contents.extend(cast.content.clone());
@@ -70,15 +70,15 @@ impl Cast {
     fn play(&self, graph: &mut Graph) {
         for node in &mut graph.nodes {
             if self.plays(node) {
-                // It stays what it is to whoever asks for its type.
+                // Keep the name of the type for code that reads it.
                 node.kind = NodeKind::Registered(patch::type_name(&node.kind).to_owned());
                 node.task = Some(format!("{STAND_IN}{}", node.id));
             }
-            // Whoever answers for a node needs no config to do so.
+            // A scripted node does not need its config.
             if matches!(node.config, Config::Unresolved(_)) && self.answers_for(&node.id) {
                 node.config = Config::default();
             }
-            // Policies are real, but nothing is left to chance.
+            // Retry policies apply, but without jitter, so that results do not vary.
             let undoing = node.compensator.as_mut().and_then(|compensator| compensator.retry.as_mut());
             for policy in node.retry.as_mut().into_iter().chain(undoing) {
                 policy.jitter = 0.0;
@@ -90,8 +90,8 @@ impl Cast {
         [node, ANY].iter().any(|name| self.answers.contains_key(*name)) || self.decided.contains(node)
     }
 
-    /// Nodes that ask for a task anyway need nobody in their place. Those that compute or wait do so unless they are
-    /// named.
+    /// Whether the script replaces this node. Nodes that start a task anyway need no replacement. Nodes that
+    /// compute or wait are replaced only if the script names them.
     fn plays(&self, node: &Node) -> bool {
         let answers = self.answers.get(&node.id);
         match &node.kind {
@@ -108,14 +108,16 @@ impl Cast {
         }
     }
 
-    /// A workflow the scenario does not bring along is work like any other.
+    /// Whether a node starts a workflow that the scenario does not contain, so that the script answers for
+    /// it.
     fn is_elsewhere(&self, node: &Node) -> bool {
         let named = workflow(node).is_some_and(|name| self.workflows.contains(name));
         !named && self.answers.contains_key(ANY)
     }
 }
 
-/// Answers to a node with many items are about each of them, unless they are lists: those are what all came to.
+/// Whether all answers are lists. A list is the answer of a whole node with many items; other answers are for
+/// single items.
 fn are_lists(answers: &[Answer]) -> bool {
     let mut given = answers.iter().filter_map(|answer| answer.ok.as_ref()).peekable();
     given.peek().is_some() && given.all(|ok| ok.get().trim_start().starts_with('['))

@@ -1,4 +1,4 @@
-//! JSON and YAML as they are written: an object keeps the order of its keys, which programs can see.
+//! JSON and YAML values that keep the order of keys, because programs can see it.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ impl Ordered {
         }
     }
 
-    /// What stands under a key, and all the rest.
+    /// Returns the value of a key, and the object without that key.
     pub fn without(&self, key: &str) -> (Option<&Self>, Self) {
         let rest = match self {
             Self::Object(fields) => {
@@ -133,7 +133,7 @@ impl<'de> Visitor<'de> for Reader {
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Ordered, A::Error> {
         let mut object: Vec<(String, Ordered)> = Vec::new();
         while let Some((key, value)) = fields.next_entry::<String, Ordered>()? {
-            // As in JSON: the last one counts.
+            // As in JSON, the last of several equal keys counts.
             object.retain(|(known, _)| *known != key);
             object.push((key, value));
         }

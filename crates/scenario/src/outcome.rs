@@ -1,4 +1,4 @@
-//! What came of a scenario.
+//! The outcome of a scenario.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,20 @@ use serde::Serialize;
 use serde::ser::SerializeTuple;
 use serde_json::Value;
 
-/// How a run ended, or did not.
+/// Final status of a played run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
     Completed,
     Failed,
     Cancelled,
-    /// Nothing scripted is left that would move it.
+    /// Still waiting when the script had nothing left that would move it.
     Waiting,
     /// Refused at registration.
     Rejected,
 }
 
-/// A start of a task: its name and its inputs.
+/// A started task: its name and its input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call(pub String, pub Value);
 
@@ -33,7 +33,7 @@ impl Serialize for Call {
     }
 }
 
-/// What a run failed with.
+/// The failure of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fault {
     pub code: String,
@@ -49,32 +49,32 @@ impl From<&Failure> for Fault {
     }
 }
 
-/// Why a workflow was refused.
+/// One reason why a workflow was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Rejection {
     pub code: String,
     pub message: String,
 }
 
-/// Everything there is to know about a run that was played.
+/// Result of a played run. Expectations are compared with it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
     pub status: Ending,
     pub output: Option<Value>,
     pub error: Option<Fault>,
     pub rejected: Vec<Rejection>,
-    /// Starts of tasks, of this run and its inline children.
+    /// Started tasks of this run and its inline children.
     pub calls: Vec<Call>,
-    /// Executions, every attempt of them, in order.
+    /// Executed tasks or nodes, one entry for each attempt, in order.
     pub order: Vec<String>,
-    /// Attempts by task or node.
+    /// Number of attempts by task or node.
     pub counts: BTreeMap<String, u64>,
-    /// Tokens that are left in a graph.
+    /// Number of tokens left in a graph.
     pub counter: Option<i64>,
-    /// What it waits for.
+    /// Names of the things that the run waits for.
     pub waiting: Vec<String>,
     pub patch_rejected: bool,
-    /// Virtual seconds.
+    /// Length of the run in virtual seconds.
     pub elapsed: f64,
 }
 
@@ -100,7 +100,7 @@ impl Outcome {
     }
 }
 
-/// A payload as a value; one that is stored elsewhere shows its reference.
+/// Converts a payload to a value. A payload stored as a blob gives its reference.
 pub fn value(payload: &Payload) -> Value {
     let text = payload.text().map_or_else(|| payload.to_stored(), str::to_owned);
     serde_json::from_str(&text).unwrap_or(Value::Null)

@@ -1,4 +1,4 @@
-//! What the outside answers.
+//! The scripted answers of tasks.
 
 use std::collections::BTreeMap;
 
@@ -8,22 +8,22 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// The name that stands for every task that has no script of its own.
+/// Name of the script for every task without its own.
 pub const ANY: &str = "*";
 
-/// How one attempt ends.
+/// The scripted end of one attempt.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Answer {
     pub ok: Option<Box<RawValue>>,
     pub err: Option<Error>,
     pub never: bool,
-    /// Virtual seconds after its start.
+    /// Virtual seconds between the start of the attempt and its end.
     #[serde(deserialize_with = "moment")]
     pub after: f64,
 }
 
-/// Seconds after something, never before it.
+/// Reads a number of seconds. Fails if it is negative.
 pub fn moment<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let seconds = f64::deserialize(deserializer)?;
     match seconds >= 0.0 {
@@ -32,12 +32,12 @@ pub fn moment<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<f64, 
     }
 }
 
-/// A failure as a scenario writes it; a text is its message.
+/// A failure in a scenario. A text is its message.
 #[derive(Clone, Debug)]
 pub enum Error {
     Message(String),
     Whole(WholeError),
-    /// Not written: what really happened.
+    /// A real failure that the scenario did not script.
     Made(Box<Failure>),
 }
 
@@ -45,7 +45,7 @@ impl<'de> Deserialize<'de> for Error {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
             Value::String(message) => Ok(Self::Message(message)),
-            // By itself, so that what is wrong with it is named.
+            // Read on its own, so that the error names the wrong key.
             whole => serde_json::from_value(whole).map(Self::Whole).map_err(serde::de::Error::custom),
         }
     }
@@ -69,7 +69,7 @@ fn yes() -> bool {
 }
 
 impl Answer {
-    /// One that nobody wrote, at once.
+    /// Returns an answer that the scenario did not script. It ends the attempt at once.
     pub fn given(value: &Value) -> Self {
         Self { ok: serde_json::value::to_raw_value(value).ok(), ..Self::default() }
     }
@@ -78,7 +78,7 @@ impl Answer {
         Self { err: Some(Error::Made(Box::new(failure))), ..Self::default() }
     }
 
-    /// What is wrong with it.
+    /// Returns an error if the answer ends the attempt in more than one way.
     pub fn mistake(&self) -> Option<&'static str> {
         let ways = [self.ok.is_some(), self.err.is_some(), self.never];
         let several = ways.into_iter().filter(|way| *way).count() > 1;
@@ -89,7 +89,7 @@ impl Answer {
         seconds(self.after)
     }
 
-    /// What the attempt returns; nothing when it never does.
+    /// Returns the result of the attempt, or `None` if it never ends.
     pub fn result(&self) -> Option<Result<Payload, Failure>> {
         if self.never {
             return None;
@@ -117,17 +117,17 @@ impl Error {
     }
 }
 
-/// What is written, as it is written; nothing is null.
+/// Converts a scripted value without changing its text. A missing value is null.
 pub fn payload(value: Option<&RawValue>) -> Payload {
     value.map_or_else(Payload::null, |value| Payload::Inline(value.to_owned().into()))
 }
 
-/// Whole milliseconds; what is negative or no number means at once.
+/// Converts seconds to whole milliseconds. Negative values and NaN become 0.
 pub fn seconds(seconds: f64) -> Millis {
     Millis((seconds.max(0.0) * 1_000.0).round() as u64)
 }
 
-/// The answers of every task, each attempt taking the next one of its name.
+/// The answers of all tasks. Each attempt of a name takes the next one.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
     answers: BTreeMap<String, Vec<Answer>>,
@@ -139,22 +139,23 @@ impl Script {
         Self { answers, taken: BTreeMap::new() }
     }
 
-    /// Whether the scenario names it, not only everything.
+    /// Whether the scenario scripts this name itself, not only `*`.
     pub fn names(&self, name: &str) -> bool {
         self.answers.contains_key(name)
     }
 
-    /// Whether it says anything about a task, if only that it never ends.
+    /// Whether the scenario scripts this task, by its name or by `*`.
     pub fn answers_for(&self, name: &str) -> bool {
         self.names(name) || self.names(ANY)
     }
 
-    /// Names nothing was asked for under.
+    /// Returns the scripted names that no attempt has used.
     pub fn unasked(&self) -> impl Iterator<Item = &str> {
         self.answers.keys().map(String::as_str).filter(|name| !self.taken.contains_key(*name))
     }
 
-    /// The next answer of this task; the last one repeats. Nothing for a task the scenario does not know.
+    /// Returns the next answer of this task; the last one repeats. Returns `None` for a task without a
+    /// script.
     pub fn next(&mut self, name: &str) -> Option<Answer> {
         let answers = self.answers.get(name).or_else(|| self.answers.get(ANY))?;
         let taken = self.taken.entry(name.to_owned()).or_default();

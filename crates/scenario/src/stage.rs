@@ -1,5 +1,5 @@
-//! Plays one scenario: the real engine and the in-memory world, a clock that jumps, and a stagehand who answers for
-//! everybody outside.
+//! Plays one scenario: the real engine on the in-memory world, a clock that jumps, and scripted answers for
+//! tasks and people.
 
 mod ending;
 mod graph;
@@ -38,14 +38,14 @@ use crate::script::{Script, payload, seconds};
 use graph::Graphs;
 use people::Said;
 
-/// How messages reach the run. The outcome must not depend on it.
+/// A way in which messages reach the run. The outcome must be the same in each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// As they come.
+    /// Once, in one process.
     Straight,
-    /// By another process after every transition: program and snapshot are loaded anew.
+    /// In another process after every transition, which loads the program and the snapshot again.
     Reloaded,
-    /// Every one of them twice.
+    /// Every message twice.
     Twice,
 }
 
@@ -53,15 +53,15 @@ impl Way {
     pub const ALL: [Self; 3] = [Self::Straight, Self::Reloaded, Self::Twice];
 }
 
-/// Claims never run out: who answers late is scripted to.
+/// Length of claims. They never expire, because late answers are scripted.
 const FOR_EVER: Millis = Millis(100 * 365 * 24 * 3_600 * 1_000);
-/// A scenario that is still moving after so many events never ends.
+/// Number of events after which a scenario counts as endless.
 const MOST_EVENTS: u64 = 50_000;
-/// Runs may be taken this often in a row without anything coming of it.
+/// Largest number of claims in a row that change nothing.
 const MOST_IDLE: u32 = 100;
 const WORKER: &str = "stagehand";
 
-/// Where a scenario is played: a world and the clock it goes by, with a tenant that nobody else uses.
+/// Surroundings of a scenario: a world, its clock, and a tenant that no other scenario uses.
 #[derive(Clone)]
 pub struct Place {
     pub world: Arc<dyn World>,
@@ -78,22 +78,22 @@ impl Place {
     }
 }
 
-/// What came of a scenario, and what the worlds wrote down of it.
+/// The outcome of a scenario, and the histories that the world stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Played {
     pub outcome: Outcome,
-    /// Of the run and its inline children.
+    /// Histories of the run and its inline children.
     pub histories: BTreeMap<RunId, Vec<Event>>,
-    /// What the outcome does not show, but whoever wrote the scenario should know.
+    /// Notes for the author of the scenario that the outcome does not show.
     pub notes: Vec<String>,
-    /// Why it may have come to something else than was expected.
+    /// Possible reasons for an unexpected outcome.
     pub hints: Vec<Hint>,
 }
 
-/// A reason for an outcome that the outcome itself does not tell.
+/// A reason for an outcome that the outcome itself does not show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hint {
-    /// Tasks or nodes the run waits for, and the name in `tasks` that was meant, if one is alike.
+    /// A task or node that the run waits for, and the closest name in `tasks`, if one is similar.
     Unanswered {
         name: String,
         near: Option<String>,
@@ -111,7 +111,8 @@ impl Played {
     }
 }
 
-/// What happens in a scenario, on any world that has nothing else to do. The error says what kept it from being played.
+/// Plays a scenario on any world that is otherwise idle. Fails with a message if the scenario cannot be
+/// played.
 pub async fn play_at(place: &Place, scenario: &Scenario, way: Way, seed: u64) -> Result<Played, String> {
     let subject = scenario.subject()?;
     let mut stage = Stage::new(place, scenario, way, seed);
@@ -120,7 +121,7 @@ pub async fn play_at(place: &Place, scenario: &Scenario, way: Way, seed: u64) ->
     let others = scenario.others();
     stage.is_graph = subject.kind == WorkflowKind::Graph;
     for each in others.iter().chain([&subject]) {
-        // Those that stand in the scenario have the name that is written there.
+        // Inline workflows are registered under the name that the scenario gives them.
         let named = !std::ptr::eq(each, &subject);
         match stage.register(each, named, scenario).await? {
             Ok(registered) => name = registered,
@@ -161,18 +162,18 @@ struct Stage {
     script: Script,
     duplicated: Vec<String>,
     run: RunId,
-    /// What the outside will do, in the order it was planned.
+    /// Planned acts of the outside, in the order of planning.
     plans: Vec<Plan>,
     planned: u64,
-    /// The rows seen of each run that was played, inline children included.
+    /// Number of history rows read of each played run, inline children included.
     seen: BTreeMap<RunId, u64>,
-    /// Tasks nobody has begun yet, by when it will be too late to.
+    /// Tasks that have not started, with the times at which they expire.
     deadlines: BTreeMap<TaskId, Timestamp>,
     calls: Vec<Call>,
     order: Vec<String>,
-    /// Executions that are none of the run's own nodes.
+    /// Number of executions of other runs' nodes, by name.
     further: BTreeMap<String, u64>,
-    /// What is played is a graph: its order is one of nodes.
+    /// Whether the run under test is a graph, so that `order` lists nodes.
     is_graph: bool,
     graphs: Graphs,
     cast: Arc<Cast>,
@@ -180,11 +181,11 @@ struct Stage {
     notes: Vec<String>,
     hints: Vec<Hint>,
     events: u64,
-    /// Something has happened that may have cancelled tasks.
+    /// Whether an event since the last check may have cancelled tasks.
     unsettled: bool,
 }
 
-/// Something that happens at a moment.
+/// An act and the time at which it happens.
 struct Plan {
     at: Timestamp,
     place: u64,
@@ -195,13 +196,13 @@ enum Act {
     Answer {
         task: Box<ClaimedTask>,
         result: Result<Payload, Failure>,
-        /// Nobody wrote it: the attempt takes too long.
+        /// Whether this is a timeout or deadline that the scenario did not script.
         late: bool,
     },
-    /// It is held, and will never be answered.
+    /// Keeps a task that will never be answered.
     Hold(Box<ClaimedTask>),
     Send(Message),
-    /// What a person says about a node's question.
+    /// A person's decision about a node's approval.
     Decide(Box<Said>),
 }
 
@@ -270,7 +271,7 @@ impl Stage {
         Place { world: self.world.clone(), clock: self.clock.clone(), tenant, sandbox }
     }
 
-    /// Where something stands among what happens at the same moment: in order, or as a seed has it.
+    /// Returns the order among acts of the same moment: the order of planning, or one made from the seed.
     fn turn(&self) -> u64 {
         match self.seed {
             0 => self.planned,
@@ -278,7 +279,7 @@ impl Stage {
         }
     }
 
-    /// Gives the name it is registered under.
+    /// Registers a workflow and returns its name.
     async fn register(
         &mut self,
         subject: &Subject,
@@ -321,7 +322,7 @@ impl Stage {
         if self.way == Way::Twice { 2 } else { 1 }
     }
 
-    /// Lets everything happen until the run has ended or nothing is left that could move it.
+    /// Plays until the run has ended or nothing is left that could move it.
     async fn perform(&mut self) -> Result<(), EngineError> {
         loop {
             self.come_to_rest().await?;
@@ -329,13 +330,13 @@ impl Stage {
             if over || self.events > MOST_EVENTS {
                 return Ok(());
             }
-            // Before timers of the same moment, but for those that were set earlier.
+            // Acts come before timers of the same moment, except timers that were set earlier.
             if self.has_something_due() {
                 self.act().await?;
                 continue;
             }
             let swept = self.sweep().await?;
-            // What was due at once has just become ready.
+            // The sweep made due work ready: handle it first.
             if swept.changed > 0 {
                 continue;
             }
@@ -357,8 +358,8 @@ impl Stage {
         self.plans.iter().any(|plan| plan.at <= now && !matches!(plan.act, Act::Hold(_)))
     }
 
-    /// Fires what is due now and was started by the same run before this task: of what happens at one moment, the
-    /// earlier comes first.
+    /// Fires the due timers that the same run started before this task: of two events at one moment, the
+    /// earlier started comes first.
     async fn fire_timers_before(&self, task: &ClaimedTask) -> Result<(), EngineError> {
         let Some((run, number)) = &task.run else { return Ok(()) };
         let now = self.clock.now();
@@ -376,7 +377,7 @@ impl Stage {
         Ok(self.world.upkeep(Upkeep::sweep(10_000)).await?)
     }
 
-    /// Steps runs and hands out tasks until neither is left.
+    /// Steps runs and hands out tasks until there are none left.
     async fn come_to_rest(&mut self) -> Result<(), EngineError> {
         let mut idle = 0;
         while idle < MOST_IDLE {
@@ -394,13 +395,13 @@ impl Stage {
             if ticked.runs == 0 && !handed_out {
                 return Ok(());
             }
-            // A run that cannot be stepped is taken and given back for ever.
+            // A run that cannot be stepped is claimed and released without end.
             idle = if handed_out || self.events > before { 0 } else { idle + 1 };
         }
         Ok(())
     }
 
-    /// Does all that is planned for now.
+    /// Performs the acts that are due.
     async fn act(&mut self) -> Result<(), EngineError> {
         self.expire().await?;
         let now = self.clock.now();
@@ -408,7 +409,7 @@ impl Stage {
             .into_iter()
             .partition(|plan| plan.at <= now && !matches!(plan.act, Act::Hold(_)));
         self.plans = later;
-        // A cancellation comes after what happens at the same moment.
+        // A cancellation comes after other acts of the same moment.
         due.sort_by_key(|plan| (plan.at, plan.act.is_cancel(), plan.place));
         let mut cancels = Vec::new();
         for plan in due {
@@ -466,13 +467,13 @@ fn no_inputs() -> Payload {
     Payload::of(&serde_json::Map::new()).unwrap_or_default()
 }
 
-/// A process of its own: it has loaded nothing yet.
+/// Returns an engine as a new process would have it: with no program loaded.
 fn engine(place: &Place, cast: &Arc<Cast>, rides: &Arc<Rides>) -> Engine {
     let config = Config {
         tenant: place.tenant.clone(),
         incarnation: format!("{WORKER}#{}", rhythm_engine::client::fresh_id()),
         hold: FOR_EVER,
-        // One run after the other: what they do has one order.
+        // One run at a time, so that their order is fixed.
         run_batch: 1,
         ..Config::new(WorkerId::new(WORKER))
     };

@@ -1,4 +1,4 @@
-//! Many scenarios: which are played, side by side, in which ways, and what is reported.
+//! Plays many scenarios side by side, in one or three ways, and reports the results.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,8 +12,8 @@ use crate::file::Scenario;
 use crate::outcome::Outcome;
 use crate::stage::{Hint, Place, Played, Way, play_at};
 
-/// Codes of what is wrong with a scenario or with how it went; `docs/errors` has a page for each. What only differs from
-/// the expectations has none: it names the key.
+/// Error codes of scenarios; each has a page in `docs/errors`. A difference from the expectations has no
+/// code: the message names the key.
 pub const CODES: [&str; 5] = [UNREAD, UNPLAYED, WAYS_DIFFER, UNANSWERED, PATCH_REFUSED];
 const UNREAD: &str = "SCENARIO001";
 const UNPLAYED: &str = "SCENARIO002";
@@ -21,35 +21,35 @@ const WAYS_DIFFER: &str = "SCENARIO003";
 const UNANSWERED: &str = "SCENARIO004";
 const PATCH_REFUSED: &str = "SCENARIO005";
 
-/// Noon of some day. Nothing may depend on which.
+/// Start of the virtual clock: noon of an arbitrary day.
 const START: Timestamp = Timestamp(1_767_268_800_000);
 
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// In every way, not only straight.
+    /// Plays each scenario in all three ways, not only straight.
     pub three_ways: bool,
-    /// Scenarios played side by side; as many as there are cores unless told.
+    /// Number of scenarios played side by side. The default is the number of cores.
     pub jobs: Option<NonZeroUsize>,
-    /// Another order of what happens at the same moment; 0 is the order of the script.
+    /// Seed for the order of events at the same moment. 0 keeps the order of the script.
     pub seed: u64,
-    /// Where the programs of graphs run.
+    /// Sandbox for the programs of graphs.
     pub sandbox: Sandbox,
 }
 
-/// What came of one scenario.
+/// Result of one scenario.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     pub name: String,
     pub passed: bool,
     pub problems: Vec<String>,
-    /// What is no problem, but makes the scenario tell less than it seems to.
+    /// Notes about a scenario that tests less than it seems to. They do not fail it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Absent when it could not be played at all.
+    /// `None` if the scenario could not be played.
     pub outcome: Option<Outcome>,
 }
 
-/// Plays one scenario and judges it.
+/// Plays one scenario and compares the outcome with the expectations.
 pub fn run(scenario: &Scenario, options: &Options) -> Report {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let played =
@@ -103,7 +103,7 @@ fn told(hint: &Hint) -> String {
     }
 }
 
-/// Whether somebody who expected this knows the reason.
+/// Whether the expectations already cover the hint.
 fn is_expected(scenario: &Scenario, hint: &Hint) -> bool {
     let mut all = scenario.expect.iter().chain(scenario.any_of.iter().flatten());
     all.any(|expected| match hint {
@@ -138,7 +138,7 @@ fn word(way: Way) -> &'static str {
     }
 }
 
-/// The first thing that is different, by its key.
+/// Describes the first key in which two outcomes differ.
 fn difference(way: Way, straight: &Outcome, other: &Outcome) -> String {
     let (a, b) = (serde_json::to_value(straight), serde_json::to_value(other));
     let (Ok(a), Ok(b)) = (a, b) else { return format!("{WAYS_DIFFER}: {}: another outcome", word(way)) };
@@ -151,7 +151,7 @@ fn difference(way: Way, straight: &Outcome, other: &Outcome) -> String {
     }
 }
 
-/// Plays all of them, several at a time; tells each report in the order of the scenarios as soon as it can.
+/// Plays all scenarios, several at a time. Calls `tell` with each report in the order of the scenarios.
 pub fn run_all(scenarios: &[Scenario], options: &Options, mut tell: impl FnMut(Report)) {
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let jobs = options.jobs.map_or(cores, NonZeroUsize::get).min(scenarios.len().max(1));

@@ -1,4 +1,4 @@
-//! `rhythm test examples`, as a test.
+//! Plays the scenarios of the examples, as `rhythm test examples` does.
 #![allow(clippy::unwrap_used)]
 
 use rhythm_scenario::{Options, Sandbox, read_files, run_all};

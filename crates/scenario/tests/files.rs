@@ -1,4 +1,4 @@
-//! The files beside this test, as `rhythm test` plays them.
+//! Plays the scenario files in this folder, as `rhythm test` does.
 #![allow(clippy::unwrap_used)]
 
 use rhythm_scenario::{Options, Sandbox, read_files, run_all};

@@ -1,4 +1,4 @@
-//! Values too large for a snapshot live elsewhere, in scenarios as with real workers.
+//! Values too large for a snapshot are stored as blobs, in scenarios as with real workers.
 
 use std::num::NonZeroUsize;
 

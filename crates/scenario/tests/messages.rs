@@ -1,4 +1,4 @@
-//! What is said about scenarios that are wrong, or come to something else than was expected.
+//! Messages about scenarios that are invalid or do not meet their expectations.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::atomic::{AtomicUsize, Ordering};

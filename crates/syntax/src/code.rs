@@ -6,18 +6,18 @@ use crate::Severity;
 pub struct Code {
     pub id: &'static str,
     pub severity: Severity,
-    /// What is wrong, in general; a diagnostic may say it more precisely.
+    /// General description of the mistake; a diagnostic may use a more precise one.
     pub title: &'static str,
 }
 
 impl Code {
-    /// The same where nothing else can happen, whatever the data.
+    /// Returns the code for a place that throws whenever it is reached, whatever the data.
     pub fn sure_to_throw(self) -> Self {
         Self { severity: Severity::SureToThrow, ..self }
     }
 }
 
-/// One line a code, so that none can be left out of the table.
+/// Defines the codes of a language, one a line, and a table that contains all of them.
 #[macro_export]
 macro_rules! codes {
     ($($name:ident = $severity:ident $id:literal $title:literal),* $(,)?) => {

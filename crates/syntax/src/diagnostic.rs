@@ -1,19 +1,20 @@
-//! What is wrong with a program, or might be: a code, where, what, and what to write instead.
+//! Diagnostics: errors, warnings and hints about a program. Each has a code, a place, a description and a
+//! fix.
 
 use crate::Code;
 use crate::Span;
 
-/// A file gets at most this many diagnostics from each pass; after so many, more are no help to anybody.
+/// Largest number of diagnostics from each pass over a file; more would not help the reader.
 pub const DIAGNOSTIC_LIMIT: usize = 500;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// Registration is refused.
     Error,
-    /// The program can be compiled, but what stands here throws whenever it is reached, whatever the data. To
-    /// `rhythm check` and at registration this is an error; a scenario plays it.
+    /// The program can be compiled, but this place throws whenever it is reached, whatever the data. `rhythm
+    /// check` and registration treat it as an error; a scenario runs it.
     SureToThrow,
-    /// Registration goes on; `rhythm check --strict` refuses it.
+    /// Registration succeeds; `rhythm check --strict` refuses it.
     Warning,
     /// Advice; never refused.
     Hint,
@@ -21,25 +22,25 @@ pub enum Severity {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// `FLOW012`
+    /// Code such as `FLOW012`.
     pub code: &'static str,
     pub severity: Severity,
-    /// One line: what is wrong.
+    /// Description of the mistake, on one line.
     pub title: String,
     pub span: Span,
-    /// Beside the underlined source.
+    /// Text beside the underlined source.
     pub label: String,
-    /// What to write instead, or why; may have several lines.
+    /// A fix or a reason; may have several lines.
     pub help: Option<String>,
 }
 
 impl Severity {
-    /// Whether `rhythm check` and registration refuse it.
+    /// Returns whether `rhythm check` and registration refuse it.
     pub fn refuses(self) -> bool {
         matches!(self, Self::Error | Self::SureToThrow)
     }
 
-    /// For people and machines.
+    /// Returns the severity as shown in output for people and for programs.
     pub fn word(self) -> &'static str {
         match self {
             Self::Error | Self::SureToThrow => "error",
@@ -50,7 +51,8 @@ impl Severity {
 }
 
 impl Diagnostic {
-    /// With the title of its code and no help; see [`titled`](Self::titled) and [`helped`](Self::helped).
+    /// Creates a diagnostic with the title of its code and without help; see [`titled`](Self::titled) and
+    /// [`helped`](Self::helped).
     pub fn new(code: Code, span: Span, label: impl Into<String>) -> Self {
         Self {
             code: code.id,
@@ -73,7 +75,7 @@ impl Diagnostic {
     }
 }
 
-/// A piece of a source as it can stand in a title: on one line, not too long.
+/// Returns a piece of source for use in a title: escaped to one line, and cut after 40 characters.
 pub fn excerpt(text: &str) -> String {
     const SHOWN: usize = 40;
     let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();

@@ -1,7 +1,7 @@
-//! Did you mean?
+//! Suggests the most similar name.
 
-/// The candidate most like a word, if one is like enough: about a third of its letters may be wrong, or its end
-/// missing. The first of several wins, so the answer depends on nothing but the arguments.
+/// Returns the candidate most similar to a word, if one is similar enough: about a third of the letters may
+/// differ, or the end may be missing. The first of equals wins, so the result depends only on the arguments.
 pub fn closest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let letters: Vec<char> = word.chars().take(LONGEST).flat_map(char::to_lowercase).collect();
     let allowed = (letters.len() / 3).max(1);
@@ -10,9 +10,9 @@ pub fn closest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         let other: Vec<char> = candidate.chars().take(LONGEST).flat_map(char::to_lowercase).collect();
         let cut_short = letters.len() >= SHORTEST && other.starts_with(&letters);
         let distance = if cut_short { 1 } else { distance(&letters, &other) };
-        // A word of one or two letters is like everything.
+        // Every word is similar to one of one or two letters, so at least one letter must match.
         let alike = distance <= allowed && distance < letters.len().max(other.len());
-        // Of two that differ in their capitals, the one that begins like the word.
+        // Among candidates that differ only in case, prefer the one whose first letter has the same case.
         let ranked = (distance, !begins_alike(word, candidate));
         if alike && best.is_none_or(|(least, _)| ranked < least) {
             best = Some((ranked, candidate));
@@ -25,12 +25,12 @@ fn begins_alike(word: &str, other: &str) -> bool {
     word.chars().next() == other.chars().next()
 }
 
-/// The beginning of a name counts as that name if it has this many letters.
+/// Shortest prefix, in letters, that counts as an abbreviation of a name.
 const SHORTEST: usize = 3;
-/// Nobody mistypes longer names, and comparing them costs the square of their length.
+/// Longest part of a name that is compared, because the time grows with the square of the length.
 const LONGEST: usize = 64;
 
-/// How many letters have to be added, left out, changed, or exchanged with their neighbour.
+/// Returns the number of letters to insert, delete, change, or swap with their neighbour.
 fn distance(from: &[char], to: &[char]) -> usize {
     let width = to.len() + 1;
     let mut before: Vec<usize> = Vec::new();

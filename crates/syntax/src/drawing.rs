@@ -1,5 +1,5 @@
-//! A workflow as a picture: what it waits for, where it branches, loops and ends, as Mermaid, DOT or SVG. The same drawing
-//! always gives the same text. The crates of the languages make the drawings.
+//! A workflow as a drawing: its waits, branches, loops and ends, written as Mermaid, DOT or SVG. The same
+//! drawing always gives the same text. The crates of the languages create the drawings.
 
 mod dot;
 pub mod layout;
@@ -13,12 +13,12 @@ pub use dot::to_dot;
 pub use mermaid::to_mermaid;
 pub use svg::{TooLarge, to_svg};
 
-/// A text in a node is at most this long, in characters.
+/// Longest text in a node, in characters.
 pub const TITLE_LIMIT: usize = 44;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drawing {
-    /// Edges lead from earlier nodes to later ones, except where a loop goes round.
+    /// Edges lead from earlier nodes to later ones, except edges of a loop that lead back.
     pub nodes: Vec<Node>,
     pub edges: Vec<Edge>,
 }
@@ -26,11 +26,11 @@ pub struct Drawing {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     pub kind: NodeKind,
-    /// What is called, asked or given: never empty, on one line.
+    /// Name of the task, signal, question or value: never empty, on one line.
     pub title: String,
-    /// What it is and where.
+    /// Kind of the node and its place in the source.
     pub note: String,
-    /// Of a run, if one is shown.
+    /// State in the run, if a run is shown.
     pub state: Option<State>,
 }
 
@@ -40,12 +40,12 @@ impl Node {
     }
 }
 
-/// How far a run has come with a node.
+/// Progress of a run at a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     Done,
-    /// Out of attempts: somebody has to look at it, so it comes before what goes on beside it.
+    /// Out of attempts. A person must look at it, so it takes precedence over running nodes.
     Held,
     Running,
     Waiting,
@@ -68,7 +68,7 @@ impl State {
         }
     }
 
-    /// What a node in this state is filled with and surrounded by, whatever its kind.
+    /// Returns the fill and border colour of a node in this state.
     fn colours(self) -> (&'static str, &'static str) {
         match self {
             State::Done => ("#dcfce7", "#15803d"),
@@ -82,7 +82,7 @@ impl State {
 }
 
 impl Drawing {
-    /// The states its nodes are in: formats leave out what nobody is in.
+    /// Returns the states that occur, so that formats define colours only for these.
     fn states(&self) -> impl Iterator<Item = State> + '_ {
         let is_in = |state: &State| self.nodes.iter().any(|node| node.state == Some(*state));
         State::ALL.into_iter().filter(is_in)
@@ -98,11 +98,11 @@ pub enum NodeKind {
     Approval,
     Timer,
     Signal,
-    /// Something started before is waited for.
+    /// A wait for something started before.
     Wait,
     /// Several things are started together.
     Split,
-    /// And waited for together.
+    /// A wait for all things started by a split.
     Gather,
     /// A signal to another run.
     Send,
@@ -125,13 +125,13 @@ pub struct Edge {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EdgeKind {
     Next,
-    /// To the next round of a loop.
+    /// Leads back to the next iteration of a loop.
     Back,
-    /// Where a failure leads.
+    /// Leads to the handler of a failure.
     Failure,
 }
 
-/// On one line, not too long, without anything that is no text.
+/// Converts a text to a title: on one line, shortened, without control characters.
 pub fn title(text: &str) -> String {
     let mut shown = String::new();
     for (place, word) in text.split_whitespace().enumerate() {

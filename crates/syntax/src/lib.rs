@@ -1,5 +1,5 @@
-//! What the languages of Rhythm share: places in a source, diagnostics and how people read them, JSON and YAML values that
-//! know where they stand, JSON Schemas, and drawings. Pure: nothing here reads a file, a clock or a random number.
+//! Shared by the languages of Rhythm: source positions, diagnostics and their output, JSON and YAML values
+//! with positions, JSON Schemas, and drawings. Pure: nothing here reads a file, a clock or a random number.
 
 pub mod code;
 pub mod diagnostic;

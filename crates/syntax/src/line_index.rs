@@ -1,15 +1,15 @@
-//! Bytes to lines and columns.
+//! Converts byte offsets to lines and columns.
 
 use crate::Span;
 
-/// Where something stands, as people count: from 1, columns in characters.
+/// Line and column, both from 1; columns count characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub struct Position {
     pub line: usize,
     pub column: usize,
 }
 
-/// Where each line of a source begins.
+/// The offsets at which the lines of a source begin.
 pub struct Lines<'a> {
     source: &'a str,
     starts: Vec<usize>,
@@ -21,20 +21,20 @@ impl<'a> Lines<'a> {
         Self { source, starts: std::iter::once(0).chain(breaks).collect() }
     }
 
-    /// Of a byte of the source; what lies within a character is at its beginning, what lies behind the source at its
-    /// end.
+    /// Returns the position of a byte. A byte within a character has the position of the character, one after
+    /// the source that of its end.
     pub fn position(&self, offset: usize) -> Position {
         let line = self.line(offset);
         let before = self.source.get(self.start(line)..self.floor(offset)).unwrap_or_default();
         Position { line: line + 1, column: before.chars().count() + 1 }
     }
 
-    /// The index of the line a byte is on.
+    /// Returns the index of the line of a byte.
     pub fn line(&self, offset: usize) -> usize {
         self.starts.partition_point(|start| *start <= offset).saturating_sub(1)
     }
 
-    /// The bytes of the lines a span touches, without the last line break.
+    /// Returns the byte range of the lines a span touches, without the last line break.
     pub fn around(&self, span: Span) -> std::ops::Range<usize> {
         let start = self.start(self.line(span.range().start));
         let last = self.line(span.range().end.max(span.range().start));
@@ -47,7 +47,7 @@ impl<'a> Lines<'a> {
         self.starts.get(line).copied().unwrap_or_default()
     }
 
-    /// The nearest beginning of a character at or before a byte.
+    /// Returns the start of the character that contains a byte.
     pub fn floor(&self, offset: usize) -> usize {
         let mut offset = offset.min(self.source.len());
         while !self.source.is_char_boundary(offset) {

@@ -1,5 +1,5 @@
-//! Diagnostics as people and machines read them. Owns order and layout; the words are the diagnostics' own. How a
-//! source line is drawn is left to annotate-snippets, which nothing outside of this file knows.
+//! Writes diagnostics for people and for programs. Owns their order and layout; the texts belong to the
+//! diagnostics. The crate annotate-snippets draws the source lines, and only this file uses it.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use serde::Serialize;
@@ -8,12 +8,12 @@ use crate::Span;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::line_index::{Lines, Position};
 
-/// Where the page of every code is read in a browser; terminals that know links lead there.
+/// Address of the pages about codes; terminals that support links open them there.
 pub const PAGES: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/errors");
 
-/// A line longer than this is cut around what is underlined.
+/// Longest line, in bytes; a longer one is cut around the underlined part.
 const SHOWN_BYTES: usize = 400;
-/// And something that spans more than this is underlined at its beginning only.
+/// Largest number of lines; a span of more lines is underlined only at its beginning.
 const SHOWN_LINES: usize = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum Style {
     Coloured,
 }
 
-/// All diagnostics of one file, in the order of the source, each with the line it is about.
+/// Renders all diagnostics of one file, in source order, each with its source line.
 pub fn render(file: &str, source: &str, diagnostics: &[Diagnostic], style: Style) -> String {
     let lines = Lines::of(source);
     let renderer = match style {
@@ -69,7 +69,7 @@ fn draw<'a>(
         title = title.id_url(format!("{PAGES}/{}.md", diagnostic.code));
     }
     let group = Group::with_title(title);
-    // A cut line would be given the wrong column.
+    // annotate-snippets would compute the column from the cut line.
     let mut group = match window.cut {
         true => group.element(Origin::path(file).line(line).char_column(column)).element(snippet),
         false => group.element(snippet.path(file)),
@@ -80,11 +80,11 @@ fn draw<'a>(
     group
 }
 
-/// The part of the source that is shown, and what of it is underlined.
+/// The part of the source that is shown, and its underlined range.
 struct Window<'a> {
     text: &'a str,
     mark: std::ops::Range<usize>,
-    /// The beginning of the first line is missing.
+    /// Whether the beginning of the first line is missing.
     cut: bool,
 }
 
@@ -109,7 +109,7 @@ impl<'a> Window<'a> {
     }
 }
 
-/// A diagnostic for machines.
+/// A diagnostic with positions, for programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Located {
     pub code: &'static str,
@@ -119,11 +119,11 @@ pub struct Located {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
     pub start: Position,
-    /// Behind the last character.
+    /// Position after the last character.
     pub end: Position,
 }
 
-/// All diagnostics of one file, in the order of the source, with lines and columns.
+/// Returns all diagnostics of one file, in source order, with lines and columns.
 pub fn locate(source: &str, diagnostics: &[Diagnostic]) -> Vec<Located> {
     let lines = Lines::of(source);
     let located = |diagnostic: &Diagnostic| Located {

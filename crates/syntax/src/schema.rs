@@ -1,5 +1,5 @@
-//! JSON Schemas for configs of nodes and inputs of runs, with what does not fit in words. A schema may only refer to its
-//! own parts, and its patterns take time in proportion to the text they look at.
+//! JSON Schemas for configs of nodes and inputs of runs, with mismatches described in words. A schema may
+//! refer only to its own parts, and its patterns match in linear time.
 
 use std::fmt;
 
@@ -7,21 +7,21 @@ use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 
-/// So many misfits of one value are told; whoever mends them is told the rest.
+/// Largest number of mismatches to show for one value; the others appear once these are fixed.
 pub const TOLD: usize = 5;
-/// How much of a value is shown.
+/// Longest value in a message, in characters.
 const SHOWN: usize = 60;
 
 #[derive(Debug)]
 pub struct Schema(Validator);
 
-/// Something that does not fit, or is no schema.
+/// A value that does not match its schema, or a schema that is not valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
-    /// Keys and places from the outside.
+    /// Keys and list indexes, from the outside in.
     pub path: Vec<String>,
     pub reason: String,
-    /// What the path leads to should be there, and is not.
+    /// Whether the value at this path is required and missing.
     pub missing: bool,
 }
 
@@ -44,12 +44,12 @@ impl Schema {
         })
     }
 
-    /// What does not fit.
+    /// Returns the parts of the value that do not match.
     pub fn misfits(&self, value: &Value) -> Vec<Misfit> {
         self.misfits_but(value, |_| false)
     }
 
-    /// What does not fit, apart from what is `open`: values that only a run will know.
+    /// Returns the parts that do not match, except `open` values, which are known only in a run.
     pub fn misfits_but(&self, value: &Value, open: fn(&Value) -> bool) -> Vec<Misfit> {
         if self.0.is_valid(value) {
             return Vec::new();
@@ -58,7 +58,7 @@ impl Schema {
     }
 }
 
-/// A missing or unknown key is so whatever the values are.
+/// A missing or unknown key is a mismatch whatever the values are.
 fn counts(error: &ValidationError<'_>, open: fn(&Value) -> bool) -> bool {
     match error.kind() {
         Kind::Required { .. } | Kind::AdditionalProperties { .. } | Kind::AnyOf { .. } => true,
@@ -83,7 +83,7 @@ fn misfit(error: &ValidationError<'_>) -> Misfit {
     Misfit { path, reason, missing }
 }
 
-/// The keys of which one is missing, if that is all that is wrong.
+/// Returns the missing keys of the alternatives, if each alternative lacks exactly one key and nothing else.
 fn keys_of(context: &[Vec<ValidationError<'_>>]) -> Option<String> {
     let key = |errors: &Vec<ValidationError<'_>>| match errors.as_slice() {
         [error] => match error.kind() {
@@ -140,7 +140,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// The parts of a JSON pointer.
+/// Splits a JSON pointer into its parts.
 fn parts(pointer: &str) -> Vec<String> {
     pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~")).collect()
 }

@@ -1,4 +1,4 @@
-//! Where something stands in a source text.
+//! Ranges of a source text.
 
 /// A range of bytes of the source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -9,11 +9,11 @@ pub struct Span {
 
 impl Span {
     pub fn new(start: usize, end: usize) -> Self {
-        // A source is at most a mebibyte.
+        // A source is at most one mebibyte long, so its offsets fit.
         Self { start: start as u32, end: end as u32 }
     }
 
-    /// From the beginning of this to the end of the other.
+    /// Returns the span from the start of this one to the end of another.
     pub fn to(self, end: Self) -> Self {
         Self { start: self.start, end: end.end }
     }

@@ -1,5 +1,6 @@
-//! JSON and YAML texts as one tree of values that know where they stand. Owns reading and its bounds: depth, keys given
-//! twice, and nothing that grows when it is read. What the values mean is left to others.
+//! JSON and YAML texts as one tree of values with their positions. Owns reading and its limits: depth, no
+//! duplicate keys, and no aliases that could make a small text large. The meaning of the values is left to
+//! others.
 
 mod json;
 mod yaml;
@@ -16,7 +17,7 @@ pub struct Node {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodeKind {
-    /// Anything but a list or a mapping.
+    /// A value that is neither list nor mapping.
     Scalar(Value),
     List(Vec<Node>),
     Mapping(Vec<Entry>),
@@ -29,11 +30,11 @@ pub struct Entry {
     pub value: Node,
 }
 
-/// Why a text cannot be read.
+/// Reason why a text cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreadable {
     pub span: Span,
-    /// Absent when the text breaks the rules of its language.
+    /// `None` when the text is not valid JSON or YAML.
     pub title: Option<String>,
     pub label: String,
     pub help: Option<String>,
@@ -49,7 +50,7 @@ impl Unreadable {
     }
 }
 
-/// What a text is called in messages, where it begins in its file, and how deep its values may stand within each other.
+/// Options for reading a text: its name in messages, its offset in the file, and the deepest nesting.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader {
     pub subject: &'static str,
@@ -58,7 +59,8 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Nothing when the text is empty.
+    /// Reads YAML; `None` when the text is empty. Fails on invalid syntax, duplicate keys, aliases, tags and
+    /// deep nesting.
     pub fn yaml(&self, text: &str) -> Result<Option<Node>, Unreadable> {
         yaml::read(text, *self)
     }
@@ -94,7 +96,7 @@ impl Node {
         }
     }
 
-    /// A value from elsewhere: all of it stands in one place.
+    /// Converts a value without positions; every part gets the same span.
     pub fn of(value: Value, span: Span) -> Self {
         let kind = match value {
             Value::Array(items) => {
@@ -109,7 +111,7 @@ impl Node {
         Self { kind, span }
     }
 
-    /// Of a mapping; nothing of anything else.
+    /// Returns the entries of a mapping; empty for any other value.
     pub fn entries(&self) -> &[Entry] {
         match &self.kind {
             NodeKind::Mapping(entries) => entries,
@@ -117,12 +119,12 @@ impl Node {
         }
     }
 
-    /// What stands under a key of a mapping.
+    /// Returns the value of a key of a mapping.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.entries().iter().find(|entry| entry.key == key).map(|entry| &entry.value)
     }
 
-    /// What stands under a key, or at a place of a list.
+    /// Returns the value of a key, or at an index of a list.
     pub fn part(&self, name: &str) -> Option<&Node> {
         match &self.kind {
             NodeKind::List(items) => name.parse::<usize>().ok().and_then(|place| items.get(place)),
@@ -130,7 +132,8 @@ impl Node {
         }
     }
 
-    /// What a path of keys and places leads to; of what is not there, the nearest thing around it.
+    /// Returns the value at a path of keys and indexes. If the path does not exist, this is its nearest
+    /// existing parent.
     pub fn follow<'p>(&self, path: impl IntoIterator<Item = &'p str>) -> &Node {
         let mut node = self;
         for part in path {
@@ -142,7 +145,7 @@ impl Node {
         node
     }
 
-    /// The JSON pointer of the innermost part that stands at this place of the text; of the whole it is empty.
+    /// Returns the JSON pointer of the innermost value at this offset of the text; empty for the whole.
     pub fn pointer(&self, at: usize) -> String {
         let part = |name: String, inner: &Node| format!("/{name}{}", inner.pointer(at));
         let found = match &self.kind {
@@ -173,7 +176,7 @@ impl Node {
         matches!(self.kind, NodeKind::Scalar(Value::Null))
     }
 
-    /// What it is, in words.
+    /// Describes the type of the value in words.
     pub fn describe(&self) -> &'static str {
         match &self.kind {
             NodeKind::Scalar(Value::Null) => "nothing",

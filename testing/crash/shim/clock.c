@@ -1,5 +1,5 @@
-/* A wall clock that can be set while a program runs: preloaded, it adds the milliseconds found in a file to the time of
- * day. The file is mapped, so a change is seen at once and reading it costs nothing. Monotonic clocks stay true. */
+/* A preloaded wall clock that can be set while a program runs. It adds the milliseconds in a file to the time of day.
+ * The file is mapped, so a change takes effect at once and reading it is cheap. Monotonic clocks are not changed. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@ __attribute__((constructor)) static void map_offset(void) {
     int file = open(path, O_RDONLY | O_CLOEXEC);
     void *mapped = file < 0 ? MAP_FAILED : mmap(NULL, sizeof *offset_millis, PROT_READ, MAP_SHARED, file, 0);
     if (mapped == MAP_FAILED) {
-        /* A shim that does nothing would make a test pass that tested nothing. */
+        /* Abort: a test must not pass because its shim did nothing. */
         fprintf(stderr, "clock shim: cannot map %s\n", path);
         abort();
     }

@@ -1,6 +1,6 @@
-/* A disk whose syncs can be made slow or fail while a program runs: preloaded, it looks into a mapped file first. The
- * file holds four numbers: microseconds that every sync takes longer, how many of the next ones fail, and what was done
- * so far: slowed, failed. */
+/* Preloaded syncs that can be made slow or fail while a program runs, controlled by a mapped file. The file holds four
+ * numbers: extra microseconds of every sync, number of next syncs to fail, and the counts of slowed and failed syncs so
+ * far. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@ __attribute__((constructor)) static void find_order(void) {
     order = map_order("RHYTHM_DISK_ORDER", sizeof *order);
 }
 
-/* Takes one failure, if there is one to take. */
+/* Takes one of the requested failures; returns 0 when none is left. */
 static int fails(void) {
     int64_t left = __atomic_load_n(&order->to_fail, __ATOMIC_SEQ_CST);
     while (left > 0) {

@@ -1,11 +1,11 @@
-/* What a shim is told while a program runs: a file that both have mapped. */
+/* Controls of a shim while a program runs: a file that both the shim and the laboratory have mapped. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The file that the variable names; nothing when there is none. */
+/* Maps the file that the variable names; NULL when the variable is not set. */
 static void *map_order(const char *variable, size_t size) {
     const char *path = getenv(variable);
     if (path == NULL) {
@@ -14,7 +14,7 @@ static void *map_order(const char *variable, size_t size) {
     int file = open(path, O_RDWR | O_CLOEXEC);
     void *mapped = file < 0 ? MAP_FAILED : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (mapped == MAP_FAILED) {
-        /* A shim that does nothing would make a test pass that tested nothing. */
+        /* Abort: a test must not pass because its shim did nothing. */
         fprintf(stderr, "%s: cannot map %s\n", variable, path);
         abort();
     }

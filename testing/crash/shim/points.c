@@ -1,6 +1,6 @@
-/* Points at which a program can be killed: preloaded, it counts the calls of one kind over all threads and kills the
- * process at the beginning of one of them. The mapped file holds three numbers: which calls, the one to die at (none when
- * zero), and how many there were so far. */
+/* Preloaded points at which a program can be killed. The shim counts the calls of one kind over all threads and kills
+ * the process at the beginning of one of them. The mapped file holds three numbers: the kind of call, the call to die at
+ * (0 for none), and the number of calls so far. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-//! The client log: every call with what its caller was told. A call is written down before it is made, so one
-//! whose caller was killed is known to be unknown.
+//! The client log: every call and its answer. A call is written before it is made, so a call whose caller was
+//! killed counts as unknown.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -16,19 +16,19 @@ pub enum Operation {
     Start,
     Signal,
     Cancel,
-    /// Of a question, if there is one by then.
+    /// Decides a run's question if it is open by then.
     Decide,
     Enqueue,
 }
 
-/// One call, under a name that is the same however often it is tried.
+/// One call. Its name is the same for every repeat.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
     pub name: String,
     pub operation: Operation,
-    /// The run or task it is about.
+    /// Run or task the call is about.
     pub target: String,
-    /// What is started or enqueued, or the id of the message that is sent.
+    /// Name of the workflow or task to start, or id of the message to send.
     pub detail: String,
 }
 
@@ -36,48 +36,48 @@ pub struct Call {
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     Ok,
-    /// A decision reached its run while the question was open, as the message of this id.
+    /// A decision reached its run while the question was open, as the message with this id.
     Delivered(String),
-    /// Nothing to decide yet: nobody has been asked.
+    /// There is no question yet.
     Early,
-    /// Nothing to decide any more: the question was answered before. Nothing is promised.
+    /// The question was answered before, so this call promises nothing.
     Over,
-    /// Refused for good: it did not happen.
+    /// Refused for good: the call had no effect.
     Failed(String),
-    /// It may have happened; tried again under the same name.
+    /// The call may have had its effect; it is repeated under the same name.
     Unknown(String),
 }
 
 impl Answer {
-    /// Whether somebody was told that it happened.
+    /// Returns whether the caller was assured that the call took effect.
     pub fn is_promise(&self) -> bool {
         matches!(self, Self::Ok | Self::Delivered(_))
     }
 }
 
-/// One line of the file: a call that was sent at `began`, and its answer once there is one.
+/// One line of the file: a call sent at `began`, with its answer once there is one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
     pub call: Call,
     pub began: u64,
-    /// Absent when the call is about to be sent.
+    /// None when the call is about to be sent.
     pub answered: Option<(u64, Answer)>,
 }
 
-/// The writing side.
+/// Writer of a client log.
 pub struct ClientLog(File);
 
 impl ClientLog {
     pub fn append_to(path: &Path) -> io::Result<Self> {
         let mut file = OpenOptions::new().create(true).append(true).open(path)?;
-        // Whoever was killed here before may have left half a line.
+        // A client that was killed may have left half a line.
         if file.metadata()?.len() > 0 {
             file.write_all(b"\n")?;
         }
         Ok(Self(file))
     }
 
-    /// Notes that a call is about to be sent; gives when.
+    /// Logs that a call is about to be sent and returns the time.
     pub fn sending(&mut self, call: &Call) -> io::Result<u64> {
         let began = wall_millis();
         self.write(&Line { call: call.clone(), began, answered: None })?;
@@ -96,25 +96,25 @@ impl ClientLog {
     }
 }
 
-/// What a log says about one call in the end.
+/// Final state of one call in a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub call: Call,
     pub answer: Answer,
-    /// How often it was sent.
+    /// Number of times the call was sent.
     pub sent: u32,
-    /// When it was first sent, and when the last answer came.
+    /// Time it was first sent, and time of the last answer.
     pub interval: (u64, Option<u64>),
 }
 
-/// The calls of one log by name. A promise stands whatever came later.
+/// Reads the calls of one log by name. An answer that is a promise is kept, whatever came later.
 pub fn read(path: &Path) -> io::Result<BTreeMap<String, Outcome>> {
     let text = match std::fs::read_to_string(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         text => text?,
     };
     let mut outcomes: BTreeMap<String, Outcome> = BTreeMap::new();
-    // Half lines are those of killed clients: such a call was not sent, or its answer is unknown.
+    // Half lines come from killed clients: the call was not sent, or its answer is unknown.
     for line in text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok()) {
         let unknown = Answer::Unknown("the caller was killed".into());
         let outcome = outcomes.entry(line.call.name.clone()).or_insert_with(|| Outcome {

@@ -1,5 +1,5 @@
-//! A PostgreSQL cluster of the laboratory's own, to be restarted and stopped at will. It is durable, as a real one, and
-//! gone when it is dropped, or when the process that owns it is killed.
+//! A PostgreSQL cluster that belongs to the laboratory and can be restarted and stopped at any time. It has
+//! durable settings like a real one. It is removed when it is dropped or when its owner process is killed.
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,20 +14,20 @@ use tokio_postgres::{Client, NoTls};
 
 use crate::lab::LabResult;
 
-/// How a server is told to stop.
+/// Shutdown mode of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Sessions are ended in order.
+    /// The server ends all sessions in order.
     Fast,
-    /// Like a crash: the next start recovers from the log.
+    /// Like a crash: the next start recovers from the write-ahead log.
     Immediate,
 }
 
-/// Whose sessions to end.
+/// Which sessions to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Victims {
     Any,
-    /// Those that hold the marks of life and listen for wake-ups.
+    /// Sessions that hold the liveness locks and listen for wake-ups.
     Listeners,
 }
 
@@ -50,7 +50,8 @@ max_wal_size = 1GB
 log_min_messages = error
 ";
 
-/// Waits for the end of its input, which comes when the owner closes it or dies, then clears up.
+/// Shell script that waits until its input is closed, by the owner or by the owner's death, then stops the
+/// server and removes the folder.
 const WATCHER: &str = r#"
 trap '' INT TERM HUP
 cat >/dev/null
@@ -62,7 +63,7 @@ fi
 rm -rf "$1"
 "#;
 
-/// A folder that is cleared up after the server in it is stopped, whatever becomes of this process.
+/// A folder that is removed after its server was stopped, even if this process is killed.
 struct Watched {
     watcher: Child,
     folder: PathBuf,
@@ -73,7 +74,7 @@ impl Watched {
         use std::os::unix::fs::PermissionsExt;
         use std::os::unix::process::CommandExt;
         let folder = TempDir::with_prefix("rhythm-cluster-")?.keep();
-        // The server's user must get through; what is inside is its own.
+        // The server's user must be able to pass through; the contents are its own.
         std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o711))?;
         let watcher = std::process::Command::new("sh")
             .args(["-c", WATCHER, "watcher"])
@@ -94,7 +95,7 @@ impl Drop for Watched {
     }
 }
 
-/// What every cluster of this process is copied from.
+/// Initialised cluster that all clusters of this process are copied from.
 struct Template {
     bin: PathBuf,
     password: String,
@@ -104,12 +105,12 @@ struct Template {
 static TEMPLATE: OnceCell<Template> = OnceCell::const_new();
 
 impl Cluster {
-    /// A new, durable cluster that accepts connections.
+    /// Starts a new durable cluster that accepts connections.
     pub async fn start() -> LabResult<Self> {
         Self::start_with(Vec::new(), "").await
     }
 
-    /// The same with an environment for the server, and settings of its own.
+    /// Starts a cluster with extra environment variables and settings for the server.
     pub async fn start_with(environment: Vec<(String, String)>, settings: &str) -> LabResult<Self> {
         let template = TEMPLATE.get_or_try_init(Template::make).await?;
         let watched = Watched::new()?;
@@ -134,10 +135,10 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Binding is the only honest test of a free port, so the server makes it.
+    /// Finds a free port by starting the server on random ones: only a real bind shows that a port is free.
     async fn find_port(&mut self) -> LabResult<()> {
         for _ in 0..10 {
-            // Below the ports that outgoing connections use.
+            // Below the range of ports for outgoing connections.
             self.port = fastrand::u16(20_000..32_000);
             match self.launch().await {
                 Ok(()) => return Ok(()),
@@ -148,7 +149,7 @@ impl Cluster {
         Err("no free port was found for a PostgreSQL server".into())
     }
 
-    /// What the server has said since it was launched.
+    /// Returns the server's log since its start.
     pub fn log(&self) -> io::Result<String> {
         std::fs::read_to_string(self.server.join("log"))
     }
@@ -179,17 +180,17 @@ impl Cluster {
         self.url_via(self.address(), database)
     }
 
-    /// The same database through a proxy.
+    /// Returns the url of the same database through a proxy.
     pub fn url_via(&self, address: SocketAddr, database: &str) -> String {
         format!("postgres://rhythm:{}@{address}/{database}", self.password)
     }
 
-    /// An empty database; gives its name.
+    /// Creates an empty database and returns its name.
     pub async fn database(&self) -> LabResult<String> {
         self.create_database("").await
     }
 
-    /// An empty database whose tables are kept in a folder; their log stays where it was.
+    /// Creates an empty database with its tables in a folder. The write-ahead log stays where it was.
     pub async fn database_in(&self, folder: &Path) -> LabResult<String> {
         let tables = folder.join("tables");
         std::fs::create_dir(&tables)?;
@@ -205,7 +206,7 @@ impl Cluster {
         Ok(name)
     }
 
-    /// A superuser's session.
+    /// Opens a session as superuser.
     pub async fn connect(&self) -> LabResult<Client> {
         self.connect_to("postgres").await
     }
@@ -226,7 +227,7 @@ impl Cluster {
         if quietly(stopped).await? { Ok(()) } else { Err("the PostgreSQL server did not stop".into()) }
     }
 
-    /// Starts a stopped server, on the port it had; it accepts connections afterwards.
+    /// Starts a stopped server on its former port and waits until it accepts connections.
     pub async fn resume(&self) -> LabResult<()> {
         self.launch().await
     }
@@ -236,7 +237,7 @@ impl Cluster {
         self.resume().await
     }
 
-    /// Ends up to so many sessions of rhythm, chosen at random; gives how many.
+    /// Ends up to `limit` sessions of rhythm, chosen at random, and returns how many were ended.
     pub async fn terminate_backends(&self, admin: &Client, victims: Victims, limit: i64) -> LabResult<u64> {
         let listeners = victims == Victims::Listeners;
         let ended = admin.query(TERMINATE, &[&limit, &listeners]).await?;
@@ -271,7 +272,7 @@ impl Template {
     }
 }
 
-/// Where the server's programs are; the script that would install them knows.
+/// Returns the folder of the server's programs, found by the script that would install them.
 async fn postgres_bin() -> LabResult<PathBuf> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/setup.sh");
     let output = Command::new(script).arg("postgres-bin").output().await?;
@@ -281,7 +282,7 @@ async fn postgres_bin() -> LabResult<PathBuf> {
     Ok(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
 }
 
-/// A new folder that the server's user can look into.
+/// Creates a folder that the server's user can read.
 pub fn open_folder() -> io::Result<TempDir> {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir()?;
@@ -289,7 +290,7 @@ pub fn open_folder() -> io::Result<TempDir> {
     Ok(folder)
 }
 
-/// Lets the server's user own a folder and all in it.
+/// Makes the server's user the owner of a folder and its contents.
 async fn give_to_server(folder: &Path) -> LabResult<()> {
     if is_root() {
         let owned = Command::new("chown").args(["-R", "postgres:postgres"]).arg(folder).status().await?;
@@ -300,7 +301,7 @@ async fn give_to_server(folder: &Path) -> LabResult<()> {
     Ok(())
 }
 
-/// PostgreSQL refuses to run as root.
+/// Builds a command that runs as the server's user, because PostgreSQL refuses to run as root.
 fn as_server(program: &Path) -> Command {
     let mut command = if is_root() {
         let mut command = Command::new("setpriv");
@@ -318,7 +319,7 @@ fn is_root() -> bool {
     *ROOT.get_or_init(|| rustix::process::geteuid().is_root())
 }
 
-/// Whether it went well. Nothing is inherited: a server would keep our output open for ever.
+/// Runs a command and returns whether it succeeded. It inherits no output: a server would keep ours open.
 async fn quietly(command: &mut Command) -> io::Result<bool> {
     Ok(command.stdout(Stdio::null()).stderr(Stdio::null()).status().await?.success())
 }

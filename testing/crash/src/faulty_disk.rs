@@ -1,4 +1,4 @@
-//! A database server's disk that can be made slow, or fail, while it runs.
+//! A shim that makes a database server's syncs slow or fail while it runs.
 
 use std::io;
 use std::path::Path;
@@ -7,13 +7,13 @@ use std::time::Duration;
 use crate::preload::Preload;
 
 const SHIM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/disk.so"));
-/// Where the shim has its numbers.
+/// Positions of the shim's numbers.
 const DELAY: usize = 0;
 const TO_FAIL: usize = 1;
 const SLOWED: usize = 2;
 const FAILED: usize = 3;
 
-/// The disk of every process started with its environment.
+/// Controls the syncs of every process started with its environment.
 #[derive(Debug)]
 pub struct FaultyDisk(Preload);
 
@@ -26,22 +26,22 @@ impl FaultyDisk {
         self.0.environment("RHYTHM_DISK_ORDER")
     }
 
-    /// Lets every sync take this much longer from now on.
+    /// Adds this delay to every sync from now on.
     pub fn delay(&self, by: Duration) -> io::Result<()> {
         self.0.tell(DELAY, i64::try_from(by.as_micros()).unwrap_or(i64::MAX))
     }
 
-    /// Lets the next sync fail.
+    /// Makes the next sync fail.
     pub fn fail_once(&self) -> io::Result<()> {
         self.0.tell(TO_FAIL, 1)
     }
 
-    /// How many syncs were slow.
+    /// Returns the number of delayed syncs.
     pub fn slowed(&self) -> io::Result<u64> {
         Ok(self.0.told(SLOWED)?.unsigned_abs())
     }
 
-    /// How many syncs have failed.
+    /// Returns the number of failed syncs.
     pub fn failed(&self) -> io::Result<u64> {
         Ok(self.0.told(FAILED)?.unsigned_abs())
     }

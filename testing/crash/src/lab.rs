@@ -1,5 +1,5 @@
-//! One laboratory per scenario: a world of its own, a recorder, and processes that are gone when the laboratory
-//! is, also after a panic.
+//! One laboratory per scenario: its own world, a recorder, and processes that end when the laboratory is
+//! dropped, also after a panic.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use crate::wait::{PATIENCE, until};
 
 pub type LabResult<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// Which world a laboratory stands on.
+/// World a laboratory runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum On {
@@ -29,7 +29,7 @@ pub enum On {
     Postgres,
 }
 
-/// How much of a scenario is played.
+/// Length of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Scale {
     /// Seconds, for `make test`.
@@ -47,14 +47,14 @@ impl Scale {
     }
 }
 
-/// What a laboratory is made of.
+/// Configuration of a laboratory.
 #[derive(Clone, Debug)]
 pub struct Setup {
     pub on: On,
-    /// The world's url as the laboratory itself uses it; a fresh one when absent.
+    /// Url of the world as the laboratory itself uses it; a fresh world when None.
     pub world: Option<String>,
     pub manners: Manners,
-    /// How long each step of the load takes.
+    /// Duration of each step of the load.
     pub step_millis: u64,
 }
 
@@ -64,20 +64,20 @@ impl Setup {
     }
 }
 
-/// How a process is started.
+/// Options for starting a process.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// The world's url for this process, when it is not the laboratory's: a proxy's, say.
+    /// Url of the world for this process when it differs from the laboratory's, such as a proxy's.
     pub world: Option<String>,
     /// Queues a worker serves; `default` when empty.
     pub queues: Vec<String>,
     pub concurrency: usize,
     pub fast: bool,
-    /// A worker does everything but SQLite's writing on one thread.
+    /// Makes a worker do everything on one thread, except writes to SQLite.
     pub single_thread: bool,
     /// Milliseconds between two scripts of a client.
     pub pause: u64,
-    /// A client ends after this many scripts.
+    /// Number of scripts after which a client ends.
     pub scripts: u64,
     pub environment: Vec<(String, String)>,
     /// A program and its arguments to start the process with, such as a tracer.
@@ -109,7 +109,7 @@ impl Launch {
 pub struct Lab {
     pub on: On,
     pub world: String,
-    /// The laboratory's own eyes.
+    /// Client the laboratory uses to read its world.
     pub client: Client,
     deaths: Deaths,
     pub manners: Manners,
@@ -121,7 +121,7 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// A fresh world with the load's workflows, and a recorder that answers.
+    /// Opens a fresh world with the load's workflows and a recorder that answers.
     pub async fn open(setup: Setup) -> LabResult<Self> {
         let folder = TempDir::with_prefix("rhythm-crash-")?;
         let world = match (setup.world, setup.on) {
@@ -160,7 +160,7 @@ impl Lab {
         Ok(lab)
     }
 
-    /// Gives the laboratory's own handle back: from now on only the processes have the world open.
+    /// Closes the laboratory's own world handle, so that only the processes have the world open.
     pub async fn close_eyes(&mut self) -> LabResult<()> {
         self.client = Rhythm::open("sqlite::memory:").await?.client();
         Ok(())
@@ -201,7 +201,7 @@ impl Lab {
         self.start(command, &name)
     }
 
-    /// Starts a client process, or starts it again after a kill: the name says where it goes on.
+    /// Starts a client process, or restarts it after a kill. Its name selects the log it continues from.
     pub fn client_process(&self, name: &str, launch: &Launch) -> io::Result<Process> {
         let mut command = self.command("crash-client", launch)?;
         command.arg(self.client_log(name)).arg("--name").arg(name).arg("--until").arg(self.curtain());
@@ -211,7 +211,7 @@ impl Lab {
         self.start(command, &format!("{name}-{life}"))
     }
 
-    /// The program with the world as its first argument.
+    /// Builds the command of a program, with the world as its first argument.
     fn command(&self, name: &str, launch: &Launch) -> io::Result<Command> {
         let own = program(name)?;
         let mut command = match launch.under.split_first() {
@@ -234,7 +234,7 @@ impl Lab {
         Ok(process)
     }
 
-    /// Every end so far that nobody asked for, of any process ever started here.
+    /// Returns and clears the list of processes of this laboratory that ended without being asked to.
     pub fn deaths(&self) -> Vec<String> {
         for life in &*self.lives.lock().unwrap_or_else(PoisonError::into_inner) {
             life.note_death();
@@ -242,7 +242,7 @@ impl Lab {
         std::mem::take(&mut *self.deaths.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Tells clients to end after what they are at.
+    /// Asks clients to end after their current script.
     pub fn draw_curtain(&self) -> io::Result<()> {
         std::fs::write(self.curtain(), b"")
     }
@@ -255,7 +255,7 @@ impl Lab {
         self.folder.path().join(format!("{name}.calls"))
     }
 
-    /// Every client log there is.
+    /// Returns the paths of all client logs.
     pub fn client_logs(&self) -> io::Result<Vec<PathBuf>> {
         let mut logs = Vec::new();
         for entry in std::fs::read_dir(self.folder.path())? {
@@ -267,12 +267,12 @@ impl Lab {
         Ok(logs)
     }
 
-    /// What attempts have reported so far.
+    /// Returns the reports of attempts so far.
     pub fn ledger(&self) -> io::Result<Vec<Line>> {
         Ok(self.lock_ledger().lines()?.to_vec())
     }
 
-    /// How many lines of the ledger are like this.
+    /// Counts the lines of the ledger that match.
     pub fn count(&self, like: impl Fn(&Line) -> bool) -> io::Result<usize> {
         Ok(self.lock_ledger().lines()?.iter().filter(|line| like(line)).count())
     }
@@ -281,8 +281,8 @@ impl Lab {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Draws the curtain once at least so many runs have ended, or nobody can wait any longer: how many are done when
-    /// the last fault strikes depends on the machine.
+    /// Asks the clients to end once at least `runs` runs have ended or `PATIENCE` is over. The number of runs
+    /// that have ended after the last fault depends on the machine.
     pub async fn draw_curtain_after(&self, runs: u64) -> LabResult<()> {
         let ended = |run: &&RunSummary| run.ended_at.is_some();
         let enough = || async {
@@ -292,7 +292,7 @@ impl Lab {
         Ok(self.draw_curtain()?)
     }
 
-    /// Waits until no run and no task is open; false when that takes too long.
+    /// Waits until no run and no task is open. Returns false on timeout.
     pub async fn comes_to_rest(&self, patience: Duration) -> bool {
         until(patience, || async {
             let health = self.client.world().health().await;

@@ -1,5 +1,5 @@
-//! The effect ledger: what attempts report to the recorder, and how it is read. The recorder is a process of its
-//! own with a file of its own; a line is on disk before its sender is answered.
+//! The effect ledger: format of the reports of attempts, and its reader. The recorder is a separate process
+//! with a file of its own; a line is on disk before its sender gets an answer.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 
-/// What an attempt tells.
+/// Report of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     pub what: What,
@@ -20,7 +20,7 @@ pub struct Entry {
     pub name: String,
     pub attempt: u32,
     pub delivery: u32,
-    /// The fence: grows with every hand-out of the task.
+    /// Claim number, used as fencing token: it grows with every hand-out of the task.
     pub claim: u64,
     pub idempotency_key: String,
     pub payload_hash: String,
@@ -36,14 +36,14 @@ pub enum What {
     Did,
 }
 
-/// What the recorder makes of an entry.
+/// Answer of the recorder to an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     Accepted,
-    /// A deduplicating recorder has seen this idempotency key: no second effect.
+    /// A deduplicating recorder has seen this idempotency key, so there is no second effect.
     Duplicate,
-    /// A fencing recorder has seen a higher claim of this task: no effect.
+    /// A fencing recorder has seen a higher claim of this task, so there is no effect.
     Late,
 }
 
@@ -72,7 +72,7 @@ impl Entry {
         }
     }
 
-    /// Tells the recorder and waits until it is on disk.
+    /// Sends the entry to the recorder and waits until it is on disk.
     pub async fn report(&self, recorder: &Path) -> io::Result<Verdict> {
         let mut socket = BufReader::new(UnixStream::connect(recorder).await?);
         let mut line = serde_json::to_string(self)?;
@@ -84,21 +84,21 @@ impl Entry {
     }
 }
 
-/// How the recorder behaves as a service.
+/// Behaviour of the recorder as a service.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Manners {
     /// One effect per idempotency key.
     pub dedupe: bool,
-    /// No effect of a hand-out that somebody else followed.
+    /// No effect of a hand-out when a later one has been seen.
     pub fence: bool,
 }
 
 impl Manners {
-    /// As an idempotent service.
+    /// An idempotent service.
     pub const DEDUPES: Self = Self { dedupe: true, fence: false };
 }
 
-/// What a recorder remembers to judge by.
+/// State a recorder uses for its verdicts.
 #[derive(Default)]
 pub struct Judge {
     keys: BTreeMap<String, u32>,
@@ -121,7 +121,7 @@ impl Judge {
     }
 }
 
-/// The file, read as it grows.
+/// Reader that follows the growing file.
 #[derive(Debug)]
 pub struct Ledger {
     path: PathBuf,
@@ -135,7 +135,7 @@ impl Ledger {
         Self { path, read: 0, rest: Vec::new(), lines: Vec::new() }
     }
 
-    /// All lines so far.
+    /// Returns all lines so far.
     pub fn lines(&mut self) -> io::Result<&[Line]> {
         let mut file = match File::open(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(&self.lines),
@@ -145,7 +145,7 @@ impl Ledger {
         let mut fresh = Vec::new();
         self.read += file.read_to_end(&mut fresh)? as u64;
         self.rest.extend(fresh);
-        // The last line may be on its way.
+        // The last line may be incomplete.
         let whole = self.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         for line in self.rest[..whole].split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             self.lines.push(serde_json::from_slice(line)?);
@@ -157,7 +157,7 @@ impl Ledger {
 
 #[cfg(test)]
 impl Entry {
-    /// The first hand-out of a task, for tests of those who read ledgers.
+    /// An entry of the first hand-out of a task, for tests.
     pub fn sample(what: What) -> Self {
         Self {
             what,

@@ -1,5 +1,6 @@
-//! The crash laboratory: real worker and client processes, faults from outside, and an oracle that is fed by a
-//! ledger and a client log the engine knows nothing of. `docs/internals/crash.md` says how it works and how to add a scenario.
+//! The crash laboratory: real worker and client processes, faults from outside, and an oracle. The oracle
+//! reads a ledger and client logs that the engine does not know about. `docs/internals/crash.md` explains how
+//! it works and how to add a scenario.
 
 pub mod client_log;
 pub mod cluster;

@@ -1,4 +1,4 @@
-//! Lists in full, page by page.
+//! Reads whole lists, page by page.
 
 use rhythm::{Client, DeadQuery, RunQuery, TaskQuery};
 use rhythm_engine::world::{DeadLetter, Page, RunSummary, TaskSummary, WorldResult};

@@ -1,6 +1,6 @@
-//! The load: workflows that between them use steps, retries, timers, signals, children, failures, cancellation and a
-//! graph, and the calls a client makes with them. Every call has a name that depends only on the client
-//! and a number, so a client that was killed goes on where its log ends.
+//! The load: workflows that together use steps, retries, timers, signals, children, failures, cancellation
+//! and a graph, and the calls a client makes with them. The name of a call depends only on the client and a
+//! number, so a killed client continues where its log ends.
 
 mod review;
 
@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 
 use crate::client_log::{Answer, Call, Operation};
 
-/// The signal that runs of the load wait for.
+/// Signal that runs of the load wait for.
 pub const SIGNAL: &str = "go";
 
-/// Registers every workflow of the load. `millis` is how long each step takes.
+/// Registers every workflow of the load. `millis` is the duration of each step.
 pub async fn register(client: &Client, millis: u64) -> Result<(), EngineError> {
     for (name, source) in drills(millis) {
         client.register(name, WorkflowKind::Drill, &source.to_string()).await?;
@@ -38,7 +38,7 @@ fn unsound(refused: Refused) -> EngineError {
     )))
 }
 
-/// Every workflow is there twice: as a drill, and as a flow that does the same.
+/// Returns the name of a drill's flow. Every drill exists also as a flow that does the same.
 fn flow_name(drill: &str) -> String {
     format!("flow-{drill}")
 }
@@ -51,7 +51,7 @@ pub fn is_graph(workflow: &str) -> bool {
     workflow == review::NAME
 }
 
-/// How many tasks a completed run of the graph has asked for, whoever died meanwhile.
+/// Number of tasks a completed run of the graph has asked for, independent of faults.
 pub const TASKS_OF_GRAPH: usize = review::TASKS;
 
 fn flow(drill: &Value) -> String {
@@ -90,7 +90,7 @@ fn drills(millis: u64) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// How a run of the load must end; nothing for other workflows.
+/// Returns the status in which a run of the load must end; None for other workflows.
 pub fn ending(workflow: &str) -> Option<Status> {
     match workflow.strip_prefix("flow-").unwrap_or(workflow) {
         "steps" | "retrying" | "mixed" | "signalled" | "parent" | "small" | review::NAME => {
@@ -102,14 +102,15 @@ pub fn ending(workflow: &str) -> Option<Status> {
     }
 }
 
-/// So many numbers long it is always something else.
+/// Number of different scripts; after that they repeat.
 const SCRIPTS: u64 = 9;
-/// The number of the graph.
+/// Number of the script that starts the graph.
 const GRAPH: u64 = 7;
-/// So many numbers after its start the question of a graph is answered: it takes the graph a while to put it.
+/// Distance in scripts between the start of a graph and the answer to its question, which the graph asks only
+/// after some time.
 const LATER: u64 = 12;
 
-/// What a client does at one number: calls in order, the later ones about what the first one made.
+/// Returns the calls of a client at one number, in order. Later calls use the run the first one created.
 pub fn script(client: &str, number: u64) -> Vec<Call> {
     let key = format!("{client}-{number}");
     let start = |workflow: &str| {
@@ -158,8 +159,8 @@ fn call(key: &str, operation: Operation, target: String, detail: &str) -> Call {
     Call { name: format!("{word}:{key}"), operation, target, detail: detail.to_owned() }
 }
 
-/// Makes a call. It may be made any number of times: everything it names is named by the call. A world that is broken is
-/// an error: its caller can do nothing more.
+/// Makes a call, which may be repeated any number of times because all its ids come from the call. Returns an
+/// error when the world is broken, which the caller cannot handle.
 pub async fn perform(client: &Client, call: &Call) -> Result<Answer, WorldError> {
     let done = match call.operation {
         Operation::Decide => match review::decide(client, call).await {
@@ -192,13 +193,13 @@ pub async fn perform(client: &Client, call: &Call) -> Result<Answer, WorldError>
     }
 }
 
-/// The id of the message a call sends.
+/// Returns the id of the message a call sends.
 pub fn message_id(call: &Call) -> MessageId {
     let word = if call.operation == Operation::Cancel { "cancel" } else { "signal" };
     MessageId::new(format!("{word}:{}", call.detail))
 }
 
-/// As the client does it, except that a cancellation has a name too and can be repeated.
+/// Delivers a message as the client does. A cancellation also gets an id here, so that it can be repeated.
 async fn deliver(
     world: &dyn World,
     tenant: &TenantId,

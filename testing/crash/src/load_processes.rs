@@ -1,4 +1,4 @@
-//! The processes of a scenario: workers, and clients that keep them busy until the curtain.
+//! The processes of a scenario: workers, and clients that give them work until the end.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,7 +10,8 @@ use crate::process::Process;
 use crate::report::Report;
 use crate::wait::PATIENCE;
 
-/// A long scenario leaves much to be done, and looking at a world that moves finds what is not there.
+/// Time limit for the remaining work. A long scenario leaves a large backlog, and the oracle must not read a
+/// world that still changes.
 const BACKLOG: Duration = Duration::from_secs(900);
 
 pub struct Crowd {
@@ -27,7 +28,7 @@ impl Crowd {
         })
     }
 
-    /// Comes to its end and lets the oracle judge; at least so many runs must have ended.
+    /// Ends the scenario and lets the oracle judge. At least `ended` runs must have ended.
     pub async fn finish(mut self, lab: &Lab, report: &mut Report, ended: u64) -> LabResult<()> {
         let findings = close(lab, report, &mut self.clients, ended).await?;
         report.judge(lab, findings);
@@ -36,8 +37,8 @@ impl Crowd {
     }
 }
 
-/// The end of a scenario: waits until at least so many runs have ended, draws the curtain, waits until all work is done,
-/// and gives what the oracle found.
+/// Ends a scenario: waits until at least `ended` runs have ended, stops the clients, waits until all work is
+/// done, and returns the oracle's findings.
 pub async fn close(
     lab: &Lab,
     report: &mut Report,
@@ -50,7 +51,7 @@ pub async fn close(
     examine(lab).await
 }
 
-/// Waits for clients that were told to end, and until all work is done.
+/// Waits for clients that were asked to end, and until all work is done.
 pub async fn come_to_rest(lab: &Lab, report: &mut Report, clients: &mut [Process]) {
     for client in clients {
         let ended = client.ends_within(PATIENCE).await;
@@ -62,7 +63,7 @@ pub async fn come_to_rest(lab: &Lab, report: &mut Report, clients: &mut [Process
     report.hold(rested, || "work was still open long after the last fault".into());
 }
 
-/// Attempts that were handed out more than once: somebody was taken for dead, or an answer was lost.
+/// Counts repeated hand-outs of attempts: a worker was taken for dead, or an answer was lost.
 pub fn repeated(ledger: &[Line]) -> u64 {
     let mut hand_outs: BTreeMap<(&str, u32), u64> = BTreeMap::new();
     for line in ledger.iter().filter(|line| line.entry.what == What::Began) {

@@ -1,5 +1,5 @@
-//! A world that writes and then denies it: what a lost answer looks like where no network is there to lose it. Told by
-//! the environment, so that worker and client processes need no option of their own.
+//! A world wrapper that writes and then reports failure, to simulate a lost answer where there is no network.
+//! It is configured by the environment, so worker and client processes need no extra option.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -17,24 +17,24 @@ use crate::lost_acks::{BEATS, CALLS, CLAIMS, Losses, OTHERS, RESULTS, TRANSITION
 const CHANCE: &str = "RHYTHM_LAB_FORGETS";
 const TALLY: &str = "RHYTHM_LAB_FORGOTTEN";
 
-/// What makes a process forgetful: the chance of losing an answer, and a file that grows by a byte for each, which tells its
-/// kind.
+/// Returns the environment for this wrapper: the probability of losing an answer, and a file that gets one
+/// byte per loss. The byte tells the kind of loss.
 pub fn environment(chance: f64, tally: &Path) -> Vec<(String, String)> {
     vec![(CHANCE.into(), chance.to_string()), (TALLY.into(), tally.display().to_string())]
 }
 
-/// The world itself, unless this process is to be forgetful.
+/// Wraps the world when the environment asks for it.
 pub fn from_environment(world: Arc<dyn World>) -> Result<Arc<dyn World>, Box<dyn std::error::Error>> {
     let (Ok(chance), Ok(tally)) = (std::env::var(CHANCE), std::env::var(TALLY)) else { return Ok(world) };
     let tally = OpenOptions::new().create(true).append(true).open(tally)?;
     Ok(Arc::new(Forgetful { inner: world, chance: chance.parse()?, tally }))
 }
 
-/// Each kind of loss, by its byte in the tally.
+/// Kinds of losses with their bytes in the file.
 const KINDS: &[(u8, &str)] =
     &[(b't', TRANSITIONS), (b'r', RESULTS), (b'c', CALLS), (b'h', CLAIMS), (b'b', BEATS), (b'o', OTHERS)];
 
-/// What the processes of this tally have lost so far.
+/// Returns the losses recorded in the file so far.
 pub fn lost(tally: &Path) -> Losses {
     let bytes = std::fs::read(tally).unwrap_or_default();
     let count = |byte: u8| bytes.iter().filter(|of| **of == byte).count() as u64;
@@ -48,13 +48,13 @@ struct Forgetful {
 }
 
 impl Forgetful {
-    /// Loses an answer now and then, but only one that says something was written.
+    /// Loses an answer with the configured probability, but only a successful one.
     fn pass<T>(&self, kind: &str, answer: WorldResult<T>) -> WorldResult<T> {
         let byte = KINDS.iter().find(|(_, name)| *name == kind).map(|(byte, _)| *byte);
         let Some(byte) = byte.filter(|_| answer.is_ok() && fastrand::f64() < self.chance) else {
             return answer;
         };
-        // A loss that is not counted is not a fault that was injected.
+        // A loss that could not be recorded must not happen, or the counts would be wrong.
         match (&self.tally).write_all(&[byte]) {
             Ok(()) => Err(WorldError::Unavailable("the answer was lost".into())),
             Err(_) => answer,

@@ -1,5 +1,5 @@
-//! Kinds of answers that get lost. What a scenario about lost commits must lose is answers to transitions; that of a
-//! heartbeat or an empty claim is missed by nobody.
+//! Kinds of lost answers. A scenario about lost commits must lose answers to transitions: losing the answer
+//! to a heartbeat or an empty claim has no effect.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ pub const CLAIMS: &str = "lost answers to claims";
 pub const BEATS: &str = "lost answers to heartbeats";
 pub const OTHERS: &str = "other lost answers";
 
-/// How many of each kind.
+/// Number of losses by kind.
 pub type Losses = BTreeMap<&'static str, u64>;
 
-/// How the SQL of the PostgreSQL world tells them apart.
+/// Texts in the SQL of the PostgreSQL world that identify each kind.
 pub const KINDS: &[Kind] = &[
     Kind { name: TRANSITIONS, marks: &["last_commit = i.commit"] },
     Kind {
@@ -29,12 +29,12 @@ pub const KINDS: &[Kind] = &[
     },
     Kind { name: CLAIMS, marks: &["claim = r.claim + 1", "claim = t.claim + 1"] },
     Kind { name: BEATS, marks: &["INSERT INTO worker"] },
-    // A sweep makes messages too.
+    // A sweep also inserts messages, so it must be recognised before `CALLS`.
     Kind { name: OTHERS, marks: &["pg_postmaster_start_time"] },
     Kind { name: CALLS, marks: &["INSERT INTO live_run", "INSERT INTO task", "INSERT INTO inbox"] },
 ];
 
-/// What proxies with these kinds have cut off.
+/// Returns the losses caused by these proxies.
 pub fn cut(proxies: &[&rhythm_proxy::Proxy]) -> Losses {
     let mut losses = Losses::new();
     for (kind, commits) in proxies.iter().flat_map(|proxy| proxy.commits()) {

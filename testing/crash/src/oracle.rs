@@ -1,14 +1,14 @@
-//! The oracle: tells from the outside whether the promises held. It is fed by the ledger, the client logs and what
-//! anybody may read of the world. One check is the engine's own: whether a history folds to its snapshot only the
-//! engine's programs can tell, so I7 and I8 are as good as `verify`, and as the tests that it objects.
+//! The oracle: judges from the outside whether the promises held. It reads the ledger, the client logs and
+//! the public state of the world. One check is the engine's own `verify`, because only the engine's programs
+//! can fold a history. So I7 and I8 are as good as `verify` and its tests.
 //!
 //! | what | where |
 //! |---|---|
 //! | I1 nothing acknowledged is missing | [`acks`] |
 //! | I2 every run has ended or waits for something that exists | [`alive`] |
-//! | I3 history without gaps, nothing twice; I9 timers never early | [`history`] |
-//! | I4 effects per key, I5 no result of a hand-out that was followed | [`effects`] |
-//! | each run of the load ends as its plan says; I6 no token is left, and each node was visited as often as it should | [`examine`] |
+//! | I3 history without gaps or repeated rows; I9 timers never early | [`history`] |
+//! | I4 effects per key, I5 no result of a hand-out with a successor | [`effects`] |
+//! | each run of the load ends as planned; I6 no token left, right number of visits per node | [`examine`] |
 //! | I7, I8 `fold(history) == snapshot`, with the same commands | [`examine`], by the engine's `verify` |
 //! | I12 floors | each scenario, in its [`Report`](crate::report::Report) |
 
@@ -32,20 +32,21 @@ use crate::listing;
 use crate::load;
 use crate::receipt::Receipt;
 
-/// Runs looked at side by side.
+/// Number of runs examined concurrently.
 const AT_ONCE: usize = 4;
 
 #[derive(Debug, Default)]
 pub struct Findings {
     pub violations: Vec<String>,
     pub figures: BTreeMap<&'static str, u64>,
-    /// Tasks of the load that ended as poison: violations, unless somebody did kill their workers that often.
+    /// Tasks of the load that ended as poison. They are violations unless their workers were killed often
+    /// enough.
     pub poisoned: Vec<TaskId>,
 }
 
 impl Findings {
-    /// Strikes out what kills explain: it was begun, and whoever began it was killed. That must stay rare, else it is
-    /// the engine that hands out badly.
+    /// Removes poisoned tasks that are explained by kills: the task was begun, and every worker that began it
+    /// was killed. Such cases must stay rare, otherwise the engine hands tasks out badly.
     pub fn explain(&mut self, ledger: &[Line], killed: &BTreeSet<u32>) {
         let explained = |task: &TaskId| {
             let mut began = ledger.iter().filter(|line| line.entry.task == task.as_str()).peekable();
@@ -63,25 +64,25 @@ impl Findings {
     }
 }
 
-/// One run as everybody may see it.
+/// State of one run as clients can read it.
 pub struct RunDump {
     pub picture: Picture,
     pub history: Vec<Event>,
 }
 
-/// Everything that is left in the end.
+/// Final state of the world.
 #[derive(Default)]
 pub struct Dump {
     pub runs: BTreeMap<RunId, RunDump>,
     pub tasks: BTreeMap<TaskId, TaskSummary>,
 }
 
-/// Looks at everything. The world should be at rest: what moves meanwhile may look torn.
+/// Examines everything. The world should be at rest, because reads of changing state may be inconsistent.
 pub async fn examine(lab: &Lab) -> LabResult<Findings> {
     examine_some(lab, |_| true).await
 }
 
-/// The same with some runs only, where there are too many. Runs of the clients must be among them.
+/// Examines only some runs, where there are too many. Runs of the clients must be included.
 pub async fn examine_some(lab: &Lab, wanted: impl Fn(&RunSummary) -> bool) -> LabResult<Findings> {
     let mut findings = Findings::default();
     let dump = dump(&lab.client, wanted, &mut findings.violations).await?;
@@ -95,7 +96,7 @@ pub async fn examine_some(lab: &Lab, wanted: impl Fn(&RunSummary) -> bool) -> La
         }
         if load::ending(workflow).is_some_and(|ending| status.is_final() && status != ending) {
             let poisoned = poisoned(run, &of.history);
-            // A child that failed its parent is looked at itself.
+            // A failed child is examined as a run of its own.
             if !poisoned.is_empty() || failed_by_poisoned_child(&of.history) {
                 findings.poisoned.extend(poisoned);
                 continue;
@@ -134,7 +135,7 @@ pub async fn examine_some(lab: &Lab, wanted: impl Fn(&RunSummary) -> bool) -> La
     Ok(findings)
 }
 
-/// Reads every run and every standalone task; checks each run against its own history on the way.
+/// Reads every run and every standalone task, and checks each run against its own history.
 async fn dump(
     client: &Client,
     wanted: impl Fn(&RunSummary) -> bool,
@@ -174,7 +175,7 @@ async fn dump(
     Ok(dump)
 }
 
-/// What is wrong with how often the nodes of a completed graph of the load were visited.
+/// Returns an objection when the nodes of a completed graph of the load were visited too often or too rarely.
 fn visits(workflow: &str, history: &[Event]) -> Option<String> {
     if !load::is_graph(workflow) {
         return None;
@@ -185,7 +186,7 @@ fn visits(workflow: &str, history: &[Event]) -> Option<String> {
     wrong.then(|| format!("{asked} tasks and {put} questions, not {} and 1", load::TASKS_OF_GRAPH))
 }
 
-/// The tasks a run failed by because their workers kept dying.
+/// Returns the tasks that failed a run because their workers kept dying.
 fn poisoned(run: &RunId, history: &[Event]) -> Vec<TaskId> {
     let task = |event: &Event| match &event.data {
         EventData::StepFailed(failed) if failed.failure.code == codes::POISON => Some(run.task(failed.task)),
@@ -199,7 +200,7 @@ fn failed_by_poisoned_child(history: &[Event]) -> bool {
     history.iter().any(poisoned)
 }
 
-/// The receipts whose results were kept, by task.
+/// Returns the receipt of each task whose result was kept.
 fn receipts(dump: &Dump) -> BTreeMap<String, Receipt> {
     let mut kept = BTreeMap::new();
     for (run, of) in &dump.runs {

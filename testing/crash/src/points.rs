@@ -1,4 +1,4 @@
-//! Points at which a process is killed: its N-th sync, write or send, counted over all of its threads.
+//! Kills a process at its N-th sync, write or send, counted over all of its threads.
 
 use std::io;
 use std::path::Path;
@@ -6,12 +6,12 @@ use std::path::Path;
 use crate::preload::Preload;
 
 const SHIM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/points.so"));
-/// Where the shim has its numbers.
+/// Positions of the shim's numbers.
 const CALLS: usize = 0;
 const DIE_AT: usize = 1;
 const MET: usize = 2;
 
-/// What makes a point.
+/// Kind of call that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Calls {
     Sync = 1,
@@ -19,7 +19,7 @@ pub enum Calls {
     Send = 3,
 }
 
-/// The points of one process, which is started with their environment.
+/// The points of one process, which must be started with their environment.
 #[derive(Debug)]
 pub struct Points(Preload);
 
@@ -31,7 +31,7 @@ impl Points {
         Ok(Self(preload))
     }
 
-    /// Kills the process at the beginning of one of them, the first being number one.
+    /// Kills the process at the beginning of the given call, counted from 1.
     pub fn die_at(self, point: u64) -> io::Result<Self> {
         self.0.tell(DIE_AT, i64::try_from(point).unwrap_or(i64::MAX))?;
         Ok(self)
@@ -41,7 +41,7 @@ impl Points {
         self.0.environment("RHYTHM_POINTS_ORDER")
     }
 
-    /// How many there were so far.
+    /// Returns the number of calls so far.
     pub fn met(&self) -> io::Result<u64> {
         Ok(self.0.told(MET)?.unsigned_abs())
     }

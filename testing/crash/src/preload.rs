@@ -1,11 +1,11 @@
-//! Shims in C that are preloaded into a process and told what to do through a file they map.
+//! C shims that are preloaded into a process and controlled through a memory-mapped file.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// A shim and the numbers it looks at.
+/// A shim and the file with its numbers.
 #[derive(Debug)]
 pub struct Preload {
     shim: PathBuf,
@@ -14,7 +14,7 @@ pub struct Preload {
 }
 
 impl Preload {
-    /// Puts both into a folder that the processes can look into; all numbers are zero.
+    /// Writes the shim and its file into a folder that the processes can read. All numbers start at zero.
     pub fn new(folder: &Path, name: &str, shim: &[u8], numbers: usize) -> io::Result<Self> {
         let place = |suffix: &str| folder.join(format!("{name}.{suffix}"));
         let preload = Self {
@@ -31,20 +31,21 @@ impl Preload {
         for place in 0..numbers {
             preload.tell(place, 0)?;
         }
-        // A database server runs as somebody else, and some shims count.
+        // A database server runs as another user, and some shims write their counts.
         for path in [&preload.shim, &preload.told] {
             std::fs::set_permissions(path, Permissions::from_mode(0o666))?;
         }
         Ok(preload)
     }
 
-    /// What a process needs to be under this shim, which finds its file in a variable.
+    /// Returns the environment that loads this shim into a process. The variable names the shim's file.
     pub fn environment(&self, variable: &str) -> Vec<(String, String)> {
         let text = |path: &Path| path.display().to_string();
         vec![("LD_PRELOAD".into(), text(&self.shim)), (variable.into(), text(&self.told))]
     }
 
-    /// In place and at once: the file is mapped, and eight aligned bytes are never seen half written.
+    /// Sets a number, which takes effect at once: the file is mapped, and writes of eight aligned bytes are
+    /// atomic.
     pub fn tell(&self, place: usize, number: i64) -> io::Result<()> {
         self.file.write_all_at(&number.to_ne_bytes(), place as u64 * 8)
     }

@@ -1,4 +1,5 @@
-//! Processes of the laboratory: started, signalled, watched. One that ends without being told to is a violation.
+//! Processes of the laboratory: starts, signals and watches them. A process that ends without being asked to
+//! is a violation.
 
 use std::fs::File;
 use std::io;
@@ -12,18 +13,18 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::wait::until;
 
-/// What went wrong with processes, shared by all of one laboratory.
+/// Unexpected ends of processes, shared by all processes of one laboratory.
 pub type Deaths = Arc<Mutex<Vec<String>>>;
 
-/// A process in a group of its own, so that a tracer and what it traces get the same signals. Killed when
-/// dropped.
+/// A process in a process group of its own, so that a tracer and its tracee get the same signals. It is
+/// killed when dropped.
 pub struct Process {
     life: Life,
     pid: u32,
     name: String,
 }
 
-/// What is known of a process, for its owner and for the laboratory: neither can miss that it ended.
+/// State of a process, shared by its owner and the laboratory, so that either can notice its end.
 #[derive(Clone)]
 pub struct Life(Arc<Mutex<Known>>);
 
@@ -32,12 +33,12 @@ struct Known {
     name: String,
     errors: PathBuf,
     deaths: Deaths,
-    /// Its end is accounted for.
+    /// True once its end was expected or recorded.
     over: bool,
 }
 
 impl Life {
-    /// Whether it has ended by itself; noted once.
+    /// Returns whether the process has ended unexpectedly, and records that once.
     pub fn note_death(&self) -> bool {
         let mut known = self.lock();
         if known.over {
@@ -70,7 +71,8 @@ impl Known {
         Ok(kill_process_group(group, signal)?)
     }
 
-    /// Whether a SIGKILL that nobody here sent has ended it; that accounts for its end.
+    /// Returns whether the process was ended by a SIGKILL from outside, such as its point. Then its end
+    /// counts as expected.
     fn was_killed(&mut self) -> bool {
         let status = self.child.try_wait().ok().flatten();
         let killed = status.is_some_and(|status| status.signal() == Some(Signal::KILL.as_raw()));
@@ -78,7 +80,7 @@ impl Known {
         killed
     }
 
-    /// Ends it, whether or not it has ended already.
+    /// Kills the process, whether or not it has ended already.
     fn end(&mut self) -> bool {
         self.over = true;
         let killed = self.signal(Signal::KILL).is_ok();
@@ -88,7 +90,7 @@ impl Known {
 }
 
 impl Process {
-    /// Starts a process whose messages go to `errors`.
+    /// Starts a process whose standard error goes to `errors`.
     pub fn start(command: &mut Command, name: &str, errors: PathBuf, deaths: &Deaths) -> io::Result<Self> {
         use std::os::unix::process::CommandExt;
         let child = command
@@ -119,19 +121,20 @@ impl Process {
         !known.over && matches!(known.child.try_wait(), Ok(None))
     }
 
-    /// Kills the process. False when it had ended before, by itself: that is noted as a violation.
+    /// Kills the process. Returns false when it had ended unexpectedly before, which is recorded as a
+    /// violation.
     pub fn kill(&mut self) -> bool {
         !self.life.note_death() && self.life.lock().end()
     }
 
-    /// Ends a victim, which its own point may have killed already. That it ended in any other way is noted as a violation.
+    /// Ends a victim that its own point may have killed already. Any other end is recorded as a violation.
     pub fn dismiss(&mut self) {
         if !self.life.lock().was_killed() {
             self.kill();
         }
     }
 
-    /// Stops it where it stands, as a paused virtual machine would.
+    /// Stops the process with SIGSTOP, like a paused virtual machine.
     pub fn freeze(&self) -> io::Result<()> {
         self.life.lock().signal(Signal::STOP)
     }
@@ -140,7 +143,7 @@ impl Process {
         self.life.lock().signal(Signal::CONT)
     }
 
-    /// Waits for an end that is wanted; nothing when it does not come in time.
+    /// Waits for an expected end. Returns None on timeout.
     pub async fn ends_within(&mut self, patience: Duration) -> Option<ExitStatus> {
         let ended = || self.life.lock().child.try_wait().ok().flatten();
         until(patience, || std::future::ready(ended().is_some())).await;
@@ -149,7 +152,7 @@ impl Process {
         Some(status)
     }
 
-    /// What it wrote to its standard error.
+    /// Returns the text the process wrote to its standard error.
     pub fn messages(&self) -> String {
         self.life.lock().messages()
     }
@@ -163,7 +166,7 @@ impl Drop for Process {
     }
 }
 
-/// A program of this package: beside the running one, or above it when that is a test.
+/// Finds a program of this package, beside the running program or one folder above when that is a test.
 pub fn program(name: &str) -> io::Result<PathBuf> {
     let own = std::env::current_exe()?;
     let folders = own.ancestors().skip(1).take(2);
@@ -173,7 +176,7 @@ pub fn program(name: &str) -> io::Result<PathBuf> {
     })
 }
 
-/// For the processes themselves: die with whoever started them, even if it was killed.
+/// Makes the calling process die with its parent, even if the parent is killed.
 pub fn die_with_parent() -> io::Result<()> {
     Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?)
 }

@@ -1,31 +1,32 @@
-//! What a task of the laboratory is asked to do, and what it returns: enough to tell which hand-out of it was
-//! the one whose result was kept.
+//! Input and output of the laboratory's tasks. The output identifies the hand-out whose result was kept.
 
 use std::path::PathBuf;
 
 use rhythm::Payload;
 use serde::{Deserialize, Serialize};
 
-/// The input of every handler here. Absent fields mean: at once, and well.
+/// Input of every handler here. Without any field the handler succeeds at once.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Work {
-    /// How long the work takes before its effect.
+    /// Duration of the work before its effect, in milliseconds.
     pub millis: u64,
-    /// What it waits for before its effect.
+    /// Gate to wait for before the effect.
     pub before: Option<Gate>,
-    /// What it waits for after its effect, before its result is sent.
+    /// Gate to wait for after the effect and before the result is sent.
     pub after: Option<Gate>,
-    /// The same, blocking its thread: nothing else of a single-threaded worker moves.
+    /// Gate to wait for after the effect while blocking the thread, so that a single-threaded worker does
+    /// nothing else.
     pub stalled: Option<Gate>,
-    /// The attempts that fail, counted from the first.
+    /// Number of first attempts that fail.
     pub failing: u32,
-    /// What is wrong with this task, for `poison`.
+    /// Misbehaviour of this task, for the handler `poison`.
     pub ill: Option<Illness>,
 }
 
 impl Work {
-    /// The input of a task, or of a node's: there the work is its config, beside the name of the task.
+    /// Reads the input of a task or of a node's task. A node has the work in its config, beside the name of
+    /// the task.
     pub fn of(input: &str) -> Result<Self, serde_json::Error> {
         let mut input: serde_json::Value = serde_json::from_str(input)?;
         match input.get_mut("config").map(serde_json::Value::take) {
@@ -38,36 +39,36 @@ impl Work {
     }
 }
 
-/// A file that opens the way by being there.
+/// A file that opens the gate by existing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Gate {
     pub file: PathBuf,
-    /// Else only the first hand-out waits.
+    /// True when every hand-out waits, false when only the first one does.
     pub everybody: bool,
 }
 
 impl Gate {
-    /// Whether a hand-out with this claim has to wait now.
+    /// Returns whether a hand-out with this claim must wait now.
     pub fn is_shut(&self, claim: u64) -> bool {
         (self.everybody || claim == 1) && !self.file.exists()
     }
 }
 
-/// How a poisonous handler behaves.
+/// Misbehaviour of a poisonous handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Illness {
     Panics,
-    /// Takes its whole process with it.
+    /// Exits its whole process.
     Exits,
     Hangs,
     /// Returns more than a payload may hold.
     Huge,
-    /// Returns what JSON cannot hold.
+    /// Returns a value that JSON cannot represent.
     Unwritable,
 }
 
-/// The output of every handler here: which hand-out did it.
+/// Output of every handler here. It identifies the hand-out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     pub pid: u32,
@@ -77,7 +78,7 @@ pub struct Receipt {
 }
 
 impl Receipt {
-    /// A receipt, if the payload is one.
+    /// Returns the receipt in a payload, if it is one.
     pub fn of(payload: &Payload) -> Option<Self> {
         serde_json::from_str(payload.text()?).ok()
     }

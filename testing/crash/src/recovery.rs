@@ -1,14 +1,14 @@
-//! Recovery: how long what a fault interrupted waits until it goes on.
+//! Recovery times: how long an interrupted attempt waits until it goes on.
 
 use crate::ledger::{Line, What};
 
-/// A process that was killed: who, and when.
+/// A killed process and the time of its kill.
 pub struct Kill {
     pub pid: u32,
     pub at: u64,
 }
 
-/// For every attempt a kill interrupted: how long until its task was handed out again.
+/// Returns, for every attempt a kill interrupted, the time until its task was handed out again.
 pub fn recoveries(ledger: &[Line], kills: &[Kill]) -> Vec<u64> {
     let mut times = Vec::new();
     for kill in kills {

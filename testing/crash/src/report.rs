@@ -1,4 +1,4 @@
-//! What a scenario did and found: faults really injected, floors, recovery times, violations.
+//! The report of a scenario: injected faults, floors, recovery times, violations.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::lab::{Lab, On};
 use crate::oracle::Findings;
 
-/// A least amount of something that must have happened, else the scenario proves nothing (I12).
+/// A minimum that must have happened; without it the scenario proves nothing (I12).
 #[derive(Clone, Debug, Serialize)]
 pub struct Floor {
     pub what: String,
@@ -23,13 +23,14 @@ pub struct Report {
     /// Faults really injected, by kind.
     pub faults: BTreeMap<&'static str, u64>,
     pub floors: Vec<Floor>,
-    /// Milliseconds until what a fault interrupted went on: the same attempt, or the same worker.
+    /// Milliseconds until the interrupted attempt, or the same worker, went on after a fault.
     pub recoveries: Vec<u64>,
-    /// Milliseconds until anything began after a fault, whoever began it: that something moves again, no more.
+    /// Milliseconds from a fault until any attempt began in any process. This only shows that work goes on
+    /// again.
     pub beginnings: Vec<u64>,
-    /// What else is worth knowing.
+    /// Other figures of interest.
     pub figures: BTreeMap<&'static str, u64>,
-    /// What takes more words than a figure.
+    /// Remarks that do not fit into a figure.
     pub notes: Vec<String>,
     pub violations: Vec<String>,
     pub seconds: f64,
@@ -71,14 +72,14 @@ impl Report {
         self.notes.push(text);
     }
 
-    /// Something that must hold.
+    /// Records a violation unless the condition holds.
     pub fn hold(&mut self, condition: bool, otherwise: impl FnOnce() -> String) {
         if !condition {
             self.violations.push(otherwise());
         }
     }
 
-    /// Takes over what the oracle found, and the processes that ended by themselves.
+    /// Adds the oracle's findings, and the processes that ended unexpectedly.
     pub fn judge(&mut self, lab: &Lab, findings: Findings) {
         for (what, count) in findings.figures {
             self.figure(what, count);
@@ -94,7 +95,7 @@ impl Report {
         self
     }
 
-    /// A line about how far it is, for whoever waits.
+    /// Prints a line of progress.
     #[allow(clippy::print_stderr, reason = "progress of a program and of tests")]
     pub fn say(&self, text: impl std::fmt::Display) {
         let seconds = self.began.elapsed().as_secs_f64();
@@ -120,14 +121,14 @@ impl Report {
         lines.join("\n")
     }
 
-    /// For tests: the whole report is the message.
+    /// Fails a test with the whole report as its message.
     pub fn expect_good(&self) {
         self.say(self.text());
         assert!(self.is_good(), "{}", self.text());
     }
 }
 
-/// The time within which this share of the times lies.
+/// Returns the time within which this share of the times lies (a percentile).
 fn within(times: &[u64], share: f64) -> Option<Duration> {
     let mut sorted = times.to_vec();
     sorted.sort_unstable();
@@ -150,7 +151,7 @@ fn pairs(counts: &BTreeMap<&'static str, u64>) -> String {
     counts.iter().map(pair).collect::<Vec<_>>().join(", ")
 }
 
-/// All reports of one world as a Markdown table.
+/// Formats all reports of one world as a Markdown table.
 pub fn markdown(reports: &[Report]) -> String {
     let mut rows = vec![
         "| scenario | world | faults injected | floor | recovery | until anything began | figures | violations | seconds |"

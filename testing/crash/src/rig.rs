@@ -1,4 +1,4 @@
-//! A laboratory on a PostgreSQL cluster of its own, with proxies before it where a scenario wants them.
+//! A laboratory on a PostgreSQL cluster of its own, with proxies in front where a scenario needs them.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::ledger::{Manners, What};
 use crate::lost_acks;
 use crate::wait::until;
 
-/// Fields are dropped in this order: processes go before their database.
+/// Fields are dropped in this order: the processes end before their database.
 pub struct Rig {
     pub lab: Lab,
     pub cluster: Cluster,
@@ -18,7 +18,7 @@ pub struct Rig {
 }
 
 impl Rig {
-    /// One whose recorder allows one effect per key.
+    /// Opens a rig with default settings.
     pub async fn open() -> LabResult<Self> {
         Self::on(Cluster::start().await?, Setup::new(On::Postgres)).await
     }
@@ -33,24 +33,24 @@ impl Rig {
         Ok(Self { lab: Lab::open(setup).await?, cluster, database })
     }
 
-    /// A session of somebody else on the same database.
+    /// Opens a session of its own on the same database.
     pub async fn connect(&self) -> LabResult<tokio_postgres::Client> {
         self.cluster.connect_to(&self.database).await
     }
 
-    /// A way to the database that can be disturbed.
+    /// Starts a proxy to the database that can inject faults.
     pub async fn proxy(&self) -> LabResult<Proxy> {
         Ok(Proxy::postgres_with_kinds(self.cluster.address(), fastrand::u64(..), lost_acks::KINDS).await?)
     }
 
-    /// How a process is started behind a proxy.
+    /// Returns launch options for a process behind a proxy.
     pub fn behind(&self, proxy: &Proxy, launch: &Launch) -> Launch {
         let world = self.cluster.url_via(proxy.address(), &self.database);
         Launch { world: Some(world), ..launch.clone() }
     }
 }
 
-/// When the first attempt began at or after a moment, in this process or in any.
+/// Returns the time of the first attempt that began at or after a moment, in this process or in any.
 pub fn first_beginning(lab: &Lab, since: u64, pid: Option<u32>) -> LabResult<Option<u64>> {
     let lines = lab.ledger()?;
     let began = lines.iter().filter(|line| {
@@ -60,7 +60,7 @@ pub fn first_beginning(lab: &Lab, since: u64, pid: Option<u32>) -> LabResult<Opt
     Ok(began.map(|line| line.at).min())
 }
 
-/// Waits for it; nothing when it does not come in time.
+/// Waits for such an attempt. Returns None on timeout.
 pub async fn next_beginning(lab: &Lab, since: u64, pid: Option<u32>, patience: Duration) -> Option<u64> {
     let mut found = None;
     until(patience, || {

@@ -1,4 +1,4 @@
-//! The scenarios, one a file. Each injects one kind of fault under load and lets the oracle judge.
+//! The scenarios, one per file. Each injects one kind of fault under load and lets the oracle judge.
 
 mod backends;
 mod clock;
@@ -28,11 +28,11 @@ use crate::report::Report;
 
 type Playing = Pin<Box<dyn Future<Output = LabResult<Report>> + Send>>;
 
-/// One scenario as the runner knows it.
+/// One scenario in the list of the runner.
 #[derive(Clone, Copy)]
 pub struct Scenario {
     pub name: &'static str,
-    /// Its number in the fault catalogue.
+    /// Number in the fault catalogue.
     pub fault: &'static str,
     pub worlds: &'static [On],
     play: fn(On, Scale) -> Playing,
@@ -43,7 +43,7 @@ const POSTGRES: &[On] = &[On::Postgres];
 
 macro_rules! scenarios {
     ($($name:ident $fault:literal $worlds:expr,)*) => {
-        /// All of them, in the order they are played.
+        /// All scenarios, in the order they are played.
         pub const ALL: &[Scenario] = &[$(Scenario {
             name: stringify!($name),
             fault: $fault,
@@ -81,7 +81,7 @@ impl Scenario {
         ALL.iter().copied().find(|scenario| scenario.name == name)
     }
 
-    /// Plays it. A laboratory that could not be set up is a violation too.
+    /// Plays the scenario. A laboratory that could not be set up is a violation too.
     pub async fn run(self, on: On, scale: Scale) -> Report {
         match (self.play)(on, scale).await {
             Ok(report) => report.done(),

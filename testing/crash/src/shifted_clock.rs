@@ -1,4 +1,4 @@
-//! A process's wall clock, set from outside while it runs: the C shim is preloaded and told where to look.
+//! A wall clock of processes that is set from outside while they run, by a preloaded C shim.
 
 use std::io;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::preload::Preload;
 
 const SHIM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/clock.so"));
 
-/// The clock of every process started with its environment.
+/// Controls the clock of every process started with its environment.
 #[derive(Debug)]
 pub struct ShiftedClock {
     preload: Preload,
@@ -16,17 +16,17 @@ pub struct ShiftedClock {
 }
 
 impl ShiftedClock {
-    /// A clock that is right. The folder must be one the processes can look into.
+    /// Creates a correct clock. The processes must be able to read the folder.
     pub fn new(folder: &Path, name: &str) -> io::Result<Self> {
         Ok(Self { preload: Preload::new(folder, name, SHIM, 1)?, shifted: Mutex::new(0) })
     }
 
-    /// What a process needs to live by this clock.
+    /// Returns the environment that puts a process under this clock.
     pub fn environment(&self) -> Vec<(String, String)> {
         self.preload.environment("RHYTHM_CLOCK_OFFSET")
     }
 
-    /// Moves the clock by so many milliseconds, for all its processes at once; gives how wrong it is now.
+    /// Moves the clock of all its processes at once by these milliseconds. Returns its total error.
     pub fn jump(&self, millis: i64) -> io::Result<i64> {
         let mut shifted = self.shifted.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         self.preload.tell(0, *shifted + millis)?;
@@ -34,7 +34,7 @@ impl ShiftedClock {
         Ok(*shifted)
     }
 
-    /// How wrong the clock is.
+    /// Returns the current error of the clock in milliseconds.
     pub fn shifted(&self) -> i64 {
         *self.shifted.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
@@ -47,7 +47,7 @@ mod tests {
 
     use super::*;
 
-    /// Asks a running process for its date, again and again.
+    /// Reads the date of a running process several times.
     #[test]
     fn a_running_process_sees_its_clock_jump_both_ways() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! A disk that can be full: a small file system in memory.
+//! A small disk that can be filled: a file system in memory.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// Mounted while it lives.
+/// A file system that stays mounted until it is dropped.
 pub struct SmallDisk {
     folder: TempDir,
 }
@@ -33,7 +33,7 @@ impl SmallDisk {
         self.folder.path().join("filler")
     }
 
-    /// Takes all room there is, to the last byte.
+    /// Fills the disk to the last byte.
     pub fn fill(&self) -> io::Result<()> {
         let mut filler: File = OpenOptions::new().create(true).append(true).open(self.filler())?;
         for size in [1 << 16, 1 << 12, 1 << 8, 1] {

@@ -1,19 +1,19 @@
-//! Waiting for a condition, with an end. A scenario sleeps only for as long as a fault lasts, or to leave a random moment
-//! between two of them; never to let something happen.
+//! Waits for a condition with a time limit. A scenario sleeps only for the length of a fault or for a random
+//! pause between two faults, never to give something time to happen.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// A scenario that waits this long for anything has failed.
+/// Longest wait for any condition in a scenario.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Whether the condition came true in time.
+/// Returns whether the condition became true in time.
 pub async fn until<F, Fut>(patience: Duration, mut condition: F) -> bool
 where
     F: FnMut() -> Fut,
     Fut: Future<Output = bool>,
 {
     let give_up = Instant::now() + patience;
-    // Looking costs the machine something too.
+    // The pause grows, because checking a condition costs time too.
     let mut pause = Duration::from_millis(10);
     loop {
         if condition().await {
@@ -27,7 +27,7 @@ where
     }
 }
 
-/// The host's wall clock: what ledger, client log and scenarios are compared by.
+/// Returns the host's wall clock, which ledger, client log and scenarios share.
 pub fn wall_millis() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)

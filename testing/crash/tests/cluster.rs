@@ -1,4 +1,4 @@
-//! The laboratory's own PostgreSQL: restarted, stopped, its sessions ended, and gone afterwards.
+//! The laboratory's own PostgreSQL: restarted, stopped, with sessions ended, and removed afterwards.
 #![allow(clippy::unwrap_used)]
 
 use rhythm_crash::cluster::{Cluster, Mode, Victims};

@@ -1,4 +1,5 @@
-//! A server that was away for longer than anybody's claims hold: whoever looks first must not take everything.
+//! A server is down for longer than any lease. The first process that connects must not expire the leases of
+//! all others.
 #![allow(clippy::unwrap_used)]
 
 use std::time::Duration;
@@ -25,7 +26,7 @@ fn card(id: &str) -> WorkerRegistration {
     }
 }
 
-/// A heartbeat with one claim; the claims that were lost.
+/// Sends a heartbeat with one claim and returns the lost claims.
 async fn beat(world: &dyn World, claim: &TaskClaim) -> WorldResult<Vec<TaskId>> {
     let tasks = vec![Beat { claim: claim.clone(), progress: None }];
     let (tenant, hold, card) = (TenantId::default(), HOLD, card("worker"));

@@ -1,4 +1,4 @@
-//! Every scenario, short, on every world it can be played on.
+//! Every scenario in its short form, on every world it can be played on.
 
 use rhythm_crash::lab::{On, Scale};
 use rhythm_crash::scenarios::{ALL, Scenario};

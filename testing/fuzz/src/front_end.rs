@@ -1,4 +1,4 @@
-//! Parser, checker, renderer, formatter.
+//! Properties of the parser, checker, renderer and formatter.
 
 use pest::Parser;
 use rhythm_flow::{compile, examine, format, parse};
@@ -9,7 +9,7 @@ use rhythm_syntax::{Diagnostic, Severity};
 #[grammar = "../../../crates/flow/tests/flow.pest"]
 struct Grammar;
 
-/// The grammar backtracks: longer texts would take it too long.
+/// Longest text for the grammar, which backtracks and would take too long on longer ones.
 const ORACLE_BYTES: usize = 600;
 
 pub fn front_end(source: &str) {
@@ -36,7 +36,7 @@ pub fn front_end(source: &str) {
     }
     if source.len() <= ORACLE_BYTES && !too_deep(source) {
         let accepted = Grammar::parse(Rule::file, source).is_ok();
-        // How large a number may be is no matter of syntax.
+        // The size of numbers is not part of the syntax.
         let too_large = |found: &Diagnostic| found.code == "FLOW004" && found.label == "is too large";
         let refused =
             parsed.diagnostics.iter().any(|found| found.severity == Severity::Error && !too_large(found));
@@ -44,13 +44,14 @@ pub fn front_end(source: &str) {
     }
 }
 
-/// Nesting is the parser's limit, not the grammar's, which would overflow the stack.
+/// Returns whether a text nests too deeply. The parser limits nesting; the grammar does not and would
+/// overflow the stack.
 fn too_deep(source: &str) -> bool {
     source.bytes().filter(|byte| matches!(byte, b'(' | b'[' | b'{')).count() > 20
         || source.bytes().filter(|byte| matches!(byte, b'!' | b'-' | b'?')).count() > 40
 }
 
-/// What is laid out anew is judged the same and compiles to the same steps.
+/// Checks that the formatted text gets the same errors and compiles to the same steps.
 fn same_meaning(source: &str, formatted: &str) {
     let (one, other) = (examine(source, false), examine(formatted, false));
     let errors = |examined: &rhythm_flow::Examined| {

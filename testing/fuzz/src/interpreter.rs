@@ -1,11 +1,11 @@
-//! Compiler and interpreter, with answers made of bytes.
+//! Properties of the compiler and the interpreter, with answers derived from bytes.
 
 use rhythm_flow::examine;
 use serde_json::{Value, json};
 
 use crate::stage::{Answer, ENDLESS, Script, Way, play};
 
-/// No program gets more messages than this.
+/// Largest number of messages a program gets.
 const PATIENCE: usize = 60;
 
 pub fn interpreter(source: &str, answers: &[u8]) {
@@ -20,14 +20,14 @@ pub fn interpreter(source: &str, answers: &[u8]) {
             (Ok(one), Ok(other)) => {
                 assert!(one.same(other), "{way:?}: {source}\n{one:#?}\n{other:#?}");
             }
-            // Messages that come twice use up patience sooner.
+            // With doubled messages a program reaches the limit sooner.
             (Err(one), _) | (_, Err(one)) if one == ENDLESS => {}
             (one, other) => panic!("{way:?}: {source}\n{one:#?}\n{other:#?}"),
         }
     }
 }
 
-/// One byte a choice; no more bytes means the simplest.
+/// Builds a script from bytes, one byte per choice. When the bytes run out, the simplest choice is taken.
 fn script(bytes: &[u8]) -> Script {
     let mut bytes = bytes.iter().map(|byte| usize::from(*byte));
     let mut roll = |sides: usize| bytes.next().unwrap_or_default() % sides;

@@ -1,6 +1,7 @@
-//! What must hold for every text, however odd: the front end answers and contradicts neither itself nor the second
-//! grammar, and a program that is accepted does the same whichever way its messages reach it. Whatever does not hold
-//! is a panic. `fuzz/` feeds this with mutated texts for hours, the tests here with a corpus and a few thousand of them.
+//! Properties that hold for every text. The front end answers and contradicts neither itself nor the second
+//! grammar; an accepted program does the same in every way of delivering its messages. A violation is a
+//! panic. `fuzz/` feeds this with mutated texts for hours; the tests here use a corpus and a few thousand
+//! mutations of it.
 
 mod front_end;
 mod interpreter;
@@ -17,7 +18,8 @@ mod stage;
 pub use front_end::front_end;
 pub use interpreter::interpreter;
 
-/// Splits an input into a program and the bytes that decide what the outside answers: what follows a line `// answers`.
+/// Splits an input into a program and, after a line `// answers`, the bytes that decide the answers from
+/// outside.
 pub fn parts(input: &[u8]) -> (String, &[u8]) {
     const MARK: &[u8] = b"// answers\n";
     let place = input.windows(MARK.len()).position(|window| window == MARK);
@@ -28,7 +30,7 @@ pub fn parts(input: &[u8]) -> (String, &[u8]) {
     (String::from_utf8_lossy(program).into_owned(), answers)
 }
 
-/// Everything there is to check about one input.
+/// Checks all properties of one input.
 pub fn check(input: &[u8]) {
     let (source, answers) = parts(input);
     front_end(&source);

@@ -1,6 +1,6 @@
-//! Odd texts out of good ones: whole lines and words moved about, words of the language put in, single bytes damaged.
+//! Mutates good texts: moves lines and words, inserts words of the language, damages single bytes.
 
-/// A small generator of its own, so that a seed means the same for ever.
+/// A small random generator of its own, so that a seed always gives the same result.
 pub struct Dice(u64);
 
 impl Dice {
@@ -16,7 +16,7 @@ impl Dice {
     }
 }
 
-/// Words that make a difference wherever they stand.
+/// Words that change the meaning of a program almost anywhere.
 pub const WORDS: &[&str] = &[
     "let ",
     "const ",
@@ -116,7 +116,7 @@ pub const WORDS: &[&str] = &[
     "\0",
 ];
 
-/// A child of one input and, sometimes, a second one.
+/// Returns a mutation of one input, which may take parts of a second one.
 pub fn mutated(dice: &mut Dice, one: &[u8], other: &[u8]) -> Vec<u8> {
     let mut bytes = one.to_vec();
     for _ in 0..1 + dice.roll(6) {
@@ -133,7 +133,7 @@ fn mutate(dice: &mut Dice, bytes: &mut Vec<u8>, other: &[u8]) {
         1 if at < bytes.len() => drop(bytes.remove(at)),
         2 | 3 => insert(bytes, at, WORDS[dice.roll(WORDS.len())].as_bytes()),
         4 => {
-            // Words say more than bytes.
+            // Replacing a whole word has more effect than replacing a byte.
             let (from, to) = word(bytes, at);
             bytes.splice(from..to, WORDS[dice.roll(WORDS.len())].bytes());
         }
@@ -164,7 +164,7 @@ fn insert(bytes: &mut Vec<u8>, at: usize, text: &[u8]) {
     bytes.splice(at..at, text.iter().copied());
 }
 
-/// The word around a place: letters and digits, or a single other byte.
+/// Returns the word around a position: letters and digits, or a single other byte.
 fn word(bytes: &[u8], at: usize) -> (usize, usize) {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let from = bytes[..at].iter().rposition(|byte| !is_word(byte)).map_or(0, |place| place + 1);
@@ -172,7 +172,7 @@ fn word(bytes: &[u8], at: usize) -> (usize, usize) {
     if from == to { (from, (to + 1).min(bytes.len())) } else { (from, to) }
 }
 
-/// The line around a place, with its end.
+/// Returns the line around a position, with its line end.
 fn line(bytes: &[u8], at: usize) -> (usize, usize) {
     let at = at.min(bytes.len());
     let from = bytes[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |place| place + 1);

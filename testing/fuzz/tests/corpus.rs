@@ -1,4 +1,4 @@
-//! The kept corpus, and a few thousand children of it: the same ones every time.
+//! Checks the kept corpus and a few thousand mutations of it, which are the same in every run.
 #![allow(clippy::unwrap_used)]
 #![allow(clippy::print_stdout, reason = "shown when a test fails")]
 
@@ -25,7 +25,7 @@ fn the_corpus_holds() {
     }
 }
 
-/// A seed that fails fails always; what it found belongs into the corpus.
+/// Checks mutations of the corpus. A seed that fails always fails; add its input to the corpus.
 fn children(seeds: std::ops::Range<u64>) {
     let corpus = corpus();
     for seed in seeds {

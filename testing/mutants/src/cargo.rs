@@ -1,4 +1,4 @@
-//! Building and running one test in the copy, with a limit on its time.
+//! Builds and runs one test in the copy, with a time limit.
 
 use std::fs::File;
 use std::os::unix::process::CommandExt;
@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use crate::list::Mutant;
 
-/// nextest says this when tests failed, and something else when they could not be run.
+/// Exit code of nextest when tests failed; other codes mean that they could not be run.
 const TESTS_FAILED: i32 = 100;
-/// nextest says this when no test has the name.
+/// Exit code of nextest when no test has the name.
 const NO_TESTS: i32 = 4;
 
 const SIMULATION: &str = "rhythm-sim";
@@ -18,7 +18,7 @@ const SIMULATION: &str = "rhythm-sim";
 pub struct Workshop {
     pub tree: PathBuf,
     pub build: PathBuf,
-    /// What cargo said last.
+    /// Output of the last cargo command.
     pub log: PathBuf,
     pub time_limit: Duration,
 }
@@ -27,18 +27,18 @@ pub struct Workshop {
 pub enum Outcome {
     Passed,
     Failed,
-    /// It failed without saying what it should have said.
+    /// The test failed without the expected message.
     OtherReason,
-    /// It does not build: that is nobody's catch.
+    /// The mutant does not compile, so no test caught it.
     Unbuilt,
-    /// Ended by us: the test's own patience was longer.
+    /// Ended at our time limit; the test would have waited longer.
     TimedOut,
-    /// The test is not there, or cargo had trouble of its own.
+    /// The test does not exist, or cargo failed for another reason.
     Trouble(i32),
 }
 
 impl Workshop {
-    /// Builds what the tests need, then runs exactly these of one test binary.
+    /// Builds the tests, then runs exactly the given tests of one test binary.
     pub fn run(&self, package: &str, binary: &str, tests: &[&str]) -> Result<Outcome, String> {
         let built = self.cargo(package, binary, &["--no-run"], Duration::from_secs(3600))?;
         if !built.is_some_and(|status| status.success()) {
@@ -78,7 +78,7 @@ impl Workshop {
         let mut command = Command::new("cargo");
         command.args(["nextest", "run", "--locked", "--color", "never", "-p", package]);
         if package != SIMULATION {
-            // Optimising takes most of the time, and only simulations run long enough to need it.
+            // Optimising takes most of the build time, and only simulations run long enough to need it.
             for built in ["rhythm-core", "rhythm-engine"] {
                 command.args(["--config", &format!("profile.dev.package.{built}.opt-level=0")]);
             }
@@ -102,7 +102,7 @@ impl Workshop {
     }
 }
 
-/// None when the time was up and the process had to be ended.
+/// Waits for the process. Returns None when it had to be ended at the time limit.
 fn wait(mut child: Child, limit: Duration) -> Result<Option<ExitStatus>, String> {
     let began = Instant::now();
     let mut told = false;
@@ -112,7 +112,7 @@ fn wait(mut child: Child, limit: Duration) -> Result<Option<ExitStatus>, String>
         }
         let late = began.elapsed();
         if late > limit && !told {
-            // nextest ends its tests when it is told to stop.
+            // nextest ends its tests on SIGTERM.
             told = true;
             signal("-TERM", child.id());
         } else if late > limit + Duration::from_secs(30) {
@@ -123,6 +123,6 @@ fn wait(mut child: Child, limit: Duration) -> Result<Option<ExitStatus>, String>
 }
 
 fn signal(which: &str, group: u32) {
-    // A process that has just ended needs no signal.
+    // The process may have ended already.
     let _ = Command::new("kill").args([which, "--", &format!("-{group}")]).stderr(Stdio::null()).status();
 }

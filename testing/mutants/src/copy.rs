@@ -1,11 +1,11 @@
-//! A private copy of the sources. Files that did not change are left alone, so that builds stay incremental.
+//! A private copy of the sources. Unchanged files are not touched, so that builds stay incremental.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Brings the copy up to date with the files git knows or would add, and gives their number.
+/// Updates the copy with the files git tracks or would add, and returns their number.
 pub fn refresh(root: &Path, tree: &Path) -> Result<usize, String> {
     let listed = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
@@ -40,7 +40,7 @@ fn copy_if_changed(from: &Path, to: &Path) -> Result<(), String> {
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder).map_err(name)?;
     }
-    // Permissions too: scripts stay executable.
+    // Copies the permissions too, so that scripts stay executable.
     fs::copy(from, to).map(drop).map_err(name)
 }
 

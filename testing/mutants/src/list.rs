@@ -1,4 +1,4 @@
-//! The list of mutants and what it must hold to be worth running.
+//! The list of mutants and the rules it must follow.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,24 +16,24 @@ struct File {
 #[serde(deny_unknown_fields)]
 pub struct Mutant {
     pub name: String,
-    /// What is no longer kept while the fault is in.
+    /// Promise the fault breaks.
     pub promise: String,
-    /// From the root of the repository.
+    /// Path from the root of the repository.
     pub file: String,
-    /// Occurs exactly once in the file.
+    /// Text that occurs exactly once in the file.
     pub find: String,
     pub replace: String,
     pub package: String,
-    /// A test binary of the package, or `lib` for tests beside the code.
+    /// Test binary of the package, or `lib` for tests beside the code.
     pub binary: String,
-    /// The test that must fail, named in full.
+    /// Full name of the test that must fail.
     pub test: String,
-    /// What it must say, for tests that may fail for many reasons.
+    /// Message the test must print, for tests that can fail for several reasons.
     pub says: Option<String>,
 }
 
 impl Mutant {
-    /// The file's text with the fault in it.
+    /// Returns the file's text with the fault in it.
     pub fn apply(&self, text: &str) -> Result<String, String> {
         match text.matches(&self.find).count() {
             1 => Ok(text.replacen(&self.find, &self.replace, 1)),
@@ -41,15 +41,15 @@ impl Mutant {
         }
     }
 
-    /// Where in its file the fault is.
+    /// Returns the position of the fault in its file.
     pub fn place(&self, text: &str) -> Option<std::ops::Range<usize>> {
         let start = text.find(&self.find)?;
-        // Spaces around it are no other place.
+        // Surrounding spaces do not count, so that overlaps are found.
         let leading = self.find.len() - self.find.trim_start().len();
         Some(start + leading..start + leading + self.find.trim().len())
     }
 
-    /// Where the source of the named test should be.
+    /// Returns the files that may contain the named test.
     pub fn test_sources(&self, root: &Path) -> Vec<PathBuf> {
         let package = folder(root, &self.package);
         let conformance = || self.test.split_once("::").map(|(module, _)| module);
@@ -65,17 +65,17 @@ impl Mutant {
         }
     }
 
-    /// Whether the named test is there.
+    /// Returns whether the named test exists.
     pub fn test_exists(&self, root: &Path) -> bool {
         let function = self.test.rsplit("::").next().unwrap_or(&self.test);
-        // The second is how the laboratory lists what it plays.
+        // The second form is how the laboratory lists its scenarios.
         let declared = [format!("fn {function}("), format!("    {function} \"")];
         let there = |text: String| declared.iter().any(|declaration| text.contains(declaration));
         self.test_sources(root).iter().any(|file| fs::read_to_string(file).is_ok_and(there))
     }
 }
 
-/// The root of the repository this crate lies in.
+/// Returns the root of the repository.
 pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).to_owned()
@@ -88,7 +88,7 @@ pub fn read(root: &Path) -> Result<Vec<Mutant>, String> {
     Ok(file.mutant)
 }
 
-/// The folder of a package: its name without ours in front, except for the SDK, which is just that.
+/// Returns the folder of a package: its name without the prefix `rhythm-`. The SDK is just `rhythm`.
 fn folder(root: &Path, package: &str) -> PathBuf {
     let name = package.strip_prefix("rhythm-").unwrap_or(package);
     let product = root.join("crates").join(name);

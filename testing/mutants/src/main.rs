@@ -1,4 +1,4 @@
-//! `rhythm-mutants [--only NAME]...`: tries mutants and writes the table when all were tried.
+//! `rhythm-mutants [--only NAME]...`: tries mutants, and writes the table when all were tried.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command that tells its progress")]
 
 use std::collections::BTreeMap;
@@ -51,7 +51,8 @@ fn run() -> Result<bool, String> {
     for (place, mutant) in chosen.iter().enumerate() {
         let began = Instant::now();
         let result = attempt(&workshop, mutant)?;
-        // To see why: whether it was the promise that failed, or something else on the way.
+        // Keeps the log, which shows whether the test failed because of the broken promise or for another
+        // reason.
         fs::copy(&workshop.log, said.join(format!("{}.log", mutant.name)))
             .map_err(|error| format!("{}: {error}", said.display()))?;
         let seconds = began.elapsed().as_secs();
@@ -70,7 +71,7 @@ fn run() -> Result<bool, String> {
 
 const CAUGHT: &str = "caught";
 
-/// What was tried: the commit, and whether there was more than that.
+/// Returns the tested commit, and whether there were uncommitted changes.
 fn state(root: &Path) -> String {
     let git = |args: &[&str]| {
         let output = Command::new("git").args(args).current_dir(root).output().ok()?;
@@ -95,7 +96,7 @@ fn wanted() -> Result<Vec<String>, String> {
     Ok(only)
 }
 
-/// A test that fails anyway catches nothing.
+/// Returns whether all chosen tests pass without faults. A test that already fails catches nothing.
 fn sound(workshop: &Workshop, chosen: &[&Mutant]) -> Result<bool, String> {
     let mut binaries: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
     for mutant in chosen {
@@ -117,7 +118,7 @@ fn sound(workshop: &Workshop, chosen: &[&Mutant]) -> Result<bool, String> {
     Ok(true)
 }
 
-/// Puts the fault in, runs its test, and takes the fault out again whatever happened.
+/// Inserts the fault, runs its test, and removes the fault in any case.
 fn attempt(workshop: &Workshop, mutant: &Mutant) -> Result<&'static str, String> {
     let file = workshop.tree.join(&mutant.file);
     let name = |error: std::io::Error| format!("{}: {error}", file.display());

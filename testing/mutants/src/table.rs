@@ -1,4 +1,4 @@
-//! The table of `docs/internals/mutants.md`.
+//! Writes the table in `docs/internals/mutants.md`.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ pub fn path(root: &Path) -> PathBuf {
     root.join("docs/internals/mutants.md")
 }
 
-/// The page, with one result for each mutant.
+/// Returns the page with one result for each mutant.
 pub fn page(results: &[(&Mutant, String)], tried: &str) -> String {
     let caught = results.iter().filter(|(_, result)| result == "caught").count();
     let mut page = format!(
@@ -30,7 +30,7 @@ pub fn page(results: &[(&Mutant, String)], tried: &str) -> String {
     page
 }
 
-/// What the page says of a mutant, without its result.
+/// Returns a mutant's row without its result.
 pub fn row(mutant: &Mutant) -> String {
     let file = mutant.file.strip_prefix("crates/").unwrap_or(&mutant.file);
     let says = mutant.says.as_ref().map(|says| format!(" (`{says}`)")).unwrap_or_default();
@@ -38,7 +38,7 @@ pub fn row(mutant: &Mutant) -> String {
     format!("| `{name}` | {promise} | `{file}` | `{binary}` `{test}`{says} |")
 }
 
-/// The rows of a page without their results, in its order.
+/// Returns the rows of a page without their results, in page order.
 pub fn rows(page: &str) -> Vec<&str> {
     let rows = page.lines().filter(|line| line.starts_with("| `"));
     rows.map(|row| row.trim_end_matches('|').rsplit_once('|').map_or(row, |(kept, _)| kept).trim_end())

@@ -1,4 +1,4 @@
-//! The list of mutants is sound without building any of them.
+//! Checks the list of mutants without building any of them.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! One connection: two pumps that share what is known of it, and one way to end it.
+//! One connection: two pumps with shared state, and one way to end it.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,14 +15,14 @@ use crate::faults::Faults;
 use crate::kinds::Kinds;
 use crate::pump::{Ended, Way, pump};
 
-/// What all connections of a proxy share.
+/// State shared by all connections of a proxy.
 #[derive(Debug)]
 pub struct Shared {
     pub faults: watch::Sender<Faults>,
     pub counters: Counters,
-    /// Counts the calls of `cut_all`.
+    /// Number of calls of `cut_all`.
     pub cuts: watch::Sender<u64>,
-    /// Which commits are told apart, where the connections speak PostgreSQL's protocol.
+    /// Kinds of commits to count; None when the connections do not speak PostgreSQL's protocol.
     postgres: Option<Kinds>,
     commits: Mutex<BTreeMap<&'static str, Commits>>,
     dice: Mutex<Dice>,
@@ -49,7 +49,7 @@ impl Shared {
     }
 }
 
-/// What the pumps of one connection share.
+/// State shared by the two pumps of one connection.
 pub struct Line {
     pub shared: Arc<Shared>,
     talk: Mutex<Conversation>,
@@ -62,7 +62,7 @@ impl Line {
         self.talk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Bytes carried so far, these included.
+    /// Adds these bytes and returns the number of bytes carried so far.
     pub fn carry(&self, bytes: usize) -> u64 {
         self.carried.fetch_add(bytes as u64, Ordering::AcqRel) + bytes as u64
     }
@@ -74,7 +74,7 @@ impl Line {
     }
 }
 
-/// Carries bytes until both ends are done with each other, or a fault ends it.
+/// Carries bytes until both sides have closed, or a fault ends the connection.
 pub async fn connect(mut client: TcpStream, mut server: TcpStream, shared: Arc<Shared>) -> io::Result<()> {
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
@@ -103,7 +103,7 @@ pub async fn connect(mut client: TcpStream, mut server: TcpStream, shared: Arc<S
     Ok(())
 }
 
-/// Until both are done, or one is killed.
+/// Waits until both directions have ended, or one was killed.
 async fn both(up: impl Future<Output = Ended>, down: impl Future<Output = Ended>) -> Ended {
     tokio::pin!(up, down);
     let (first, rest): (Ended, _) = tokio::select! {
@@ -117,8 +117,8 @@ async fn both(up: impl Future<Output = Ended>, down: impl Future<Output = Ended>
     }
 }
 
-/// The socket ends with a reset, not with a goodbye.
+/// Makes the socket end with a reset instead of a normal close.
 pub fn reset(socket: &TcpStream) {
-    // A socket that is gone already needs none.
+    // Fails only when the socket is already gone.
     let _ = socket.set_zero_linger();
 }

@@ -1,8 +1,8 @@
-//! What really happened: a fault that was switched on but met nothing is not a fault.
+//! Counts of faults that really happened. A fault that was switched on without effect is not counted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counted since the proxy started.
+/// Counts since the proxy started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub accepted: u64,
@@ -11,16 +11,16 @@ pub struct Counts {
     pub cut: u64,
     /// Connections ended by `reset_after`.
     pub reset: u64,
-    /// Pieces that arrived late on purpose.
+    /// Pieces that were delayed.
     pub delayed: u64,
-    /// Pieces that waited for a partition to end.
+    /// Pieces that waited for the end of a partition.
     pub held: u64,
     pub swallowed_bytes: u64,
     /// Connections that lost bytes.
     pub silenced: u64,
-    /// Commits the server made and said so.
+    /// Commits that the server made and confirmed.
     pub commits: u64,
-    /// Those of them whose answer was cut off.
+    /// Confirmed commits whose answer was cut off.
     pub cut_commits: u64,
 }
 
@@ -28,7 +28,7 @@ pub struct Counts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Commits {
     pub made: u64,
-    /// Those of them whose answer was cut off.
+    /// Commits of this kind whose answer was cut off.
     pub cut: u64,
 }
 

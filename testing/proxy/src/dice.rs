@@ -1,4 +1,5 @@
-//! Randomness from a seed (splitmix64): the same seed, the same faults, as far as the network lets them.
+//! Random numbers from a seed (splitmix64). The same seed gives the same faults as far as the network's
+//! timing is the same.
 
 /// A stream of random numbers.
 #[derive(Clone, Debug)]
@@ -17,12 +18,12 @@ impl Dice {
         word ^ (word >> 31)
     }
 
-    /// From 0 up to, not including, 1.
+    /// Returns a number from 0 up to, not including, 1.
     pub fn fraction(&mut self) -> f64 {
         (self.roll() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// From 0 up to, not including, `bound`; 0 when that is 0.
+    /// Returns a number from 0 up to, not including, `bound`; 0 when `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         if bound == 0 { 0 } else { self.roll() % bound }
     }

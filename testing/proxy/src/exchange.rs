@@ -1,6 +1,6 @@
-//! A PostgreSQL conversation, as far as commits go. Every question of the client (a simple query, or what leads up to a
-//! sync) is answered by messages that end with "ready for query"; the answer to one that may commit is kept together
-//! until then, because only then is it certain that the server has committed.
+//! Follows a PostgreSQL conversation to detect commits. Each question of the client (a simple query, or an
+//! extended query up to its sync) is answered by messages that end with "ready for query". The answer to a
+//! question that may commit is held back until then, because only then is the commit certain.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,17 +11,17 @@ const WANT_SSL: u32 = 80_877_103;
 const WANT_GSS: u32 = 80_877_104;
 const CANCEL: u32 = 80_877_102;
 
-/// What a question may do.
+/// Effect a question may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Intent {
     #[default]
     Other,
-    /// Writes, and so commits by itself outside a transaction.
+    /// Writes, so it commits when it is outside of a transaction.
     Writes,
     Commits,
 }
 
-/// A question as it was asked, or what leads up to one.
+/// A complete question, or the part of one sent so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Question {
     intent: Intent,
@@ -42,11 +42,11 @@ impl Question {
     }
 }
 
-/// Bytes on their way to the client.
+/// Bytes to pass on to the client.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Part {
     pub bytes: Vec<u8>,
-    /// This is the answer to a commit that was made, of this kind.
+    /// Set when these bytes are the answer to a commit that was made; the kind of that commit.
     pub commit: Option<&'static str>,
 }
 
@@ -54,25 +54,25 @@ pub struct Part {
 pub struct Conversation {
     from_client: Frames,
     from_server: Frames,
-    /// Questions asked and not answered yet.
+    /// Questions without an answer so far.
     asked: VecDeque<Question>,
-    /// Of the question that ends with the next sync.
+    /// The question that ends with the next sync.
     asking: Question,
     statements: HashMap<Vec<u8>, Question>,
     portals: HashMap<Vec<u8>, Question>,
-    /// Requests for encryption, each answered by a bare byte.
+    /// Number of requests for encryption, each answered by a single byte.
     bare_answers: usize,
-    /// Encrypted, or not PostgreSQL at all: passed on unseen.
+    /// True when the connection is encrypted or not PostgreSQL: bytes are passed on unread.
     opaque: bool,
     answer: Answer,
-    /// As the server last told: `I` is outside any transaction.
+    /// Transaction status in the server's last message; `I` is outside of any transaction.
     status: u8,
     kinds: Kinds,
-    /// What the transaction that is open is known to be of.
+    /// Kind of the open transaction as known so far.
     open: Rank,
 }
 
-/// The answer under way.
+/// The answer being received.
 #[derive(Debug, Default)]
 struct Answer {
     kept: Vec<u8>,
@@ -82,7 +82,7 @@ struct Answer {
 }
 
 impl Conversation {
-    /// Tells commits of these kinds apart.
+    /// Follows a PostgreSQL conversation and tells these kinds of commits apart.
     pub fn telling(kinds: Kinds) -> Self {
         Self {
             from_client: Frames::default(),
@@ -100,12 +100,12 @@ impl Conversation {
         }
     }
 
-    /// Of something that is not PostgreSQL.
+    /// Follows a conversation in an unknown protocol.
     pub fn unknown() -> Self {
         Self { opaque: true, ..Self::telling(Kinds::default()) }
     }
 
-    /// To be told before the server gets the bytes.
+    /// Reads bytes of the client. Call it before the server gets them.
     pub fn client_says(&mut self, piece: &[u8]) {
         if self.opaque {
             return;
@@ -128,7 +128,7 @@ impl Conversation {
             CANCEL => self.opaque = true,
             _ => {
                 self.from_client.typed = true;
-                // The server is ready for the first time after it has let the client in.
+                // The server sends its first "ready for query" after authentication.
                 self.asked.push_back(Question::other(self.kinds));
             }
         }
@@ -157,7 +157,7 @@ impl Conversation {
         }
     }
 
-    /// What of it goes to the client now.
+    /// Reads bytes of the server and returns the parts to pass on now.
     pub fn server_says(&mut self, piece: &[u8]) -> Vec<Part> {
         if self.opaque {
             return vec![Part { bytes: piece.to_owned(), commit: None }];
@@ -197,7 +197,7 @@ impl Conversation {
         parts
     }
 
-    /// The kind of the commit this message completes, if one was made.
+    /// Reads one message. Returns the kind of the commit it completes, if a commit was made.
     fn hear(&mut self, message: &Message, question: Question) -> Option<Rank> {
         match message.kind {
             b'C' => {
@@ -222,14 +222,15 @@ impl Conversation {
         None
     }
 
-    /// What the transaction is of, this question included; a new one begins where it ends.
+    /// Returns the kind of the transaction including this question. A new transaction begins when the server
+    /// is outside of one.
     fn kind_so_far(&mut self, question: Question) -> Rank {
         let kind = self.open.min(question.kind);
         self.open = if self.status == b'I' { self.kinds.others() } else { kind };
         kind
     }
 
-    /// What was kept when the server has said its last word.
+    /// Returns the bytes held back when the server has closed.
     pub fn rest(&mut self) -> Vec<u8> {
         let mut rest = std::mem::take(&mut self.answer.kept);
         rest.extend(self.from_server.rest());
@@ -237,7 +238,7 @@ impl Conversation {
     }
 }
 
-/// Reads SQL as little as possible: a statement that commits, or a word that writes.
+/// Classifies SQL with as little parsing as possible: by commit statements and by words that write.
 fn intent(sql: &[u8]) -> Intent {
     let sql = String::from_utf8_lossy(sql).to_ascii_uppercase();
     let words = |text: &str| -> Vec<String> {

@@ -1,56 +1,57 @@
-//! What a proxy does to its connections. The default is nothing.
+//! Faults a proxy injects into its connections; none by default.
 
 use std::time::Duration;
 
 use crate::dice::Dice;
 
-/// All faults of a proxy; they can be changed while it runs and reach open connections too.
+/// All faults of a proxy. They can be changed while it runs, and also affect open connections.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Faults {
     pub delay: Option<Delay>,
     pub to_server: Flow,
     pub to_client: Flow,
-    /// A connection is reset once it has carried this many bytes, both ways together.
+    /// Number of bytes, both ways together, after which a connection is reset.
     pub reset_after: Option<u64>,
-    /// New connections are reset at once.
+    /// True to reset new connections at once.
     pub refuse: bool,
-    /// Commits PostgreSQL made whose answer never arrives, and whose connection dies; for [`crate::Proxy::postgres`].
+    /// Commits of PostgreSQL whose answer is dropped and whose connection is reset; only for
+    /// [`crate::Proxy::postgres`].
     pub cut_commits: Option<Cut>,
 }
 
 impl Faults {
-    /// A partition: nothing passes in either direction, and everything after it is over.
+    /// A partition: nothing passes in either direction until the faults change.
     pub fn held() -> Self {
         Self { to_server: Flow::Hold, to_client: Flow::Hold, ..Self::default() }
     }
 
-    /// Connections whose other end is gone without a word.
+    /// Half-open connections: bytes vanish in both directions and no close is sent.
     pub fn half_open() -> Self {
         Self { to_server: Flow::Swallow, to_client: Flow::Swallow, ..Self::default() }
     }
 }
 
-/// What happens to the bytes of one direction.
+/// Treatment of the bytes of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Flow {
     #[default]
     Pass,
-    /// Kept until it passes again, as TCP does with lost packets.
+    /// Bytes are held until they may pass again, as TCP does with lost packets.
     Hold,
-    /// Lost for good. A connection that lost bytes stays silent in this direction for ever.
+    /// Bytes are lost. A connection that lost bytes stays silent in this direction for good.
     Swallow,
 }
 
-/// How late bytes arrive: `base` plus a random part of `jitter`, in order. Nothing is slowed down otherwise.
+/// Delay of all bytes: `base` plus a random part of `jitter`, in order. The throughput is not limited.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Delay {
     pub base: Duration,
     pub jitter: Duration,
-    /// Of some pieces, as if the first packet had been lost.
+    /// Extra delay of some pieces, as if their first packet had been lost.
     pub stall: Stall,
 }
 
-/// This share of all pieces is later by so much.
+/// Delays this share of all pieces by this time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stall {
     pub chance: f64,
@@ -65,13 +66,13 @@ impl Delay {
     }
 }
 
-/// Which commits lose their answer.
+/// Selects the commits that lose their answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cut {
-    /// Every n-th of all connections together.
+    /// Every n-th commit, counted over all connections.
     Every(u64),
     Probability(f64),
-    /// Commits of one kind more often than others, or less.
+    /// Different probabilities for one kind of commit and for all others.
     OfKind {
         kind: &'static str,
         chance: f64,
@@ -80,7 +81,8 @@ pub enum Cut {
 }
 
 impl Cut {
-    /// `commits` is how many there were so far, this one included; `of` is its kind.
+    /// Returns whether this commit loses its answer. `commits` is the number of commits including this one,
+    /// `of` is its kind.
     pub(crate) fn hits(self, commits: u64, of: &str, dice: &mut Dice) -> bool {
         match self {
             Self::Every(n) => n != 0 && commits.is_multiple_of(n),

@@ -1,10 +1,10 @@
-//! PostgreSQL's messages as they come out of a stream of bytes: a kind, a length, a body. Only a client's first words
-//! have no kind.
+//! Splits a stream of bytes into PostgreSQL's messages: a kind, a length, a body. Only the first message of a
+//! client has no kind.
 
 /// One message, with the bytes it had on the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// 0 for a client's first words.
+    /// 0 for the first message of a client.
     pub kind: u8,
     pub wire: Vec<u8>,
 }
@@ -15,13 +15,13 @@ impl Message {
         self.wire.get(head..).unwrap_or_default()
     }
 
-    /// The body's first string, without its end.
+    /// Returns the first string of the body, without its zero byte.
     pub fn text(&self) -> &[u8] {
         text(self.body()).0
     }
 }
 
-/// A string that ends with a zero byte, and what follows it.
+/// Splits off a string that ends with a zero byte.
 pub fn text(bytes: &[u8]) -> (&[u8], &[u8]) {
     match bytes.iter().position(|byte| *byte == 0) {
         Some(end) => (&bytes[..end], &bytes[end + 1..]),
@@ -29,11 +29,11 @@ pub fn text(bytes: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// Puts pieces together until there is a whole message.
+/// Collects pieces until a message is complete.
 #[derive(Debug, Default)]
 pub struct Frames {
     gathered: Vec<u8>,
-    /// Messages have a kind from now on.
+    /// True once messages have a kind.
     pub typed: bool,
 }
 
@@ -60,12 +60,12 @@ impl Frames {
         Some(Message { kind, wire })
     }
 
-    /// One byte outside any message: the answer to a question about encryption.
+    /// Returns one byte outside of any message: the answer to a request for encryption.
     pub fn next_byte(&mut self) -> Option<u8> {
         (!self.gathered.is_empty()).then(|| self.gathered.remove(0))
     }
 
-    /// Whatever is not a whole message yet.
+    /// Returns the bytes of the incomplete message.
     pub fn rest(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.gathered)
     }

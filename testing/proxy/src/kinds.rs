@@ -1,21 +1,21 @@
-//! Kinds of commits: a heartbeat that is lost proves less than the commit of what a client asked for.
+//! Kinds of commits. The loss of a client's commit proves more than the loss of a heartbeat.
 
-/// Commits that belong together, told by the SQL they are made of.
+/// A group of commits, recognised by their SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     pub name: &'static str,
-    /// A commit is of this kind if one of its statements contains any of these words.
+    /// Texts to look for. A commit is of this kind when one of its statements contains any of them.
     pub marks: &'static [&'static str],
 }
 
-/// The name of all commits that are of no kind.
+/// Name for all commits of no kind.
 pub const OTHER: &str = "other";
 
-/// The kinds a proxy tells apart, first come first: a transaction is of the first kind that any of its statements is of.
+/// Kinds a proxy tells apart. A transaction has the first of these kinds that any of its statements has.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Kinds(pub &'static [Kind]);
 
-/// A place among the kinds; behind the last one are the others.
+/// Index among the kinds; the number of kinds stands for all others.
 pub type Rank = usize;
 
 impl Kinds {

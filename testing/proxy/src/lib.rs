@@ -1,5 +1,6 @@
-//! A TCP proxy for tests: it stands between a program and its server and does, on demand and counted, what bad networks
-//! do. Of PostgreSQL's protocol it understands enough to lose exactly the answer to a commit that was made.
+//! A TCP proxy for tests. It stands between a program and its server, injects network faults on demand and
+//! counts them. It understands enough of PostgreSQL's protocol to drop exactly the answer to a commit that
+//! was made.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]

@@ -1,4 +1,4 @@
-//! The proxy itself: a port that leads to another.
+//! The proxy: a port that forwards to another address.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,7 +14,7 @@ use crate::counts::{Commits, Counts, count};
 use crate::faults::Faults;
 use crate::kinds::{Kind, Kinds};
 
-/// A running proxy; it and its connections are gone when it is dropped.
+/// A running proxy. Dropping it ends its connections.
 #[derive(Debug)]
 pub struct Proxy {
     address: SocketAddr,
@@ -23,17 +23,18 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Listens on a free port of this machine. The seed decides delays and what is cut at random.
+    /// Listens on a free port of this machine. The seed decides random delays and cuts.
     pub async fn start(target: SocketAddr, seed: u64) -> io::Result<Self> {
         Self::listen(target, Shared::new(None, seed)).await
     }
 
-    /// The same in front of a PostgreSQL server: knows its commits.
+    /// Starts a proxy in front of a PostgreSQL server, which recognises its commits.
     pub async fn postgres(target: SocketAddr, seed: u64) -> io::Result<Self> {
         Self::postgres_with_kinds(target, seed, &[]).await
     }
 
-    /// The same, counting commits of these kinds apart. A transaction is of the first kind any of its statements is of.
+    /// Starts a proxy that also counts commits by kind. A transaction has the first kind that any of its
+    /// statements has.
     pub async fn postgres_with_kinds(
         target: SocketAddr,
         seed: u64,
@@ -50,7 +51,7 @@ impl Proxy {
         Ok(Self { address, shared, accepting })
     }
 
-    /// Where to connect to instead of the target.
+    /// Returns the address to connect to instead of the target.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -72,7 +73,7 @@ impl Proxy {
         self.shared.counters.read()
     }
 
-    /// Commits by kind, as far as there were any; [`crate::OTHER`] are those of no kind.
+    /// Returns the commits by kind, for kinds that occurred; [`crate::OTHER`] stands for commits of no kind.
     pub fn commits(&self) -> BTreeMap<&'static str, Commits> {
         self.shared.commits().clone()
     }
@@ -85,11 +86,11 @@ impl Drop for Proxy {
 }
 
 async fn accept(listener: TcpListener, target: SocketAddr, shared: Arc<Shared>) {
-    // Dropped with this task, which ends all connections.
+    // Dropped when this task ends, which ends all connections.
     let mut connections = JoinSet::new();
     loop {
         let Ok((client, _)) = listener.accept().await else {
-            // Out of descriptors, most likely: some will be free again.
+            // Most likely there are no free file descriptors; wait until some are free again.
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };

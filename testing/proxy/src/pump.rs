@@ -1,5 +1,5 @@
-//! One direction of one connection. The reading side never waits for the writing one, so that late bytes are late but
-//! not slow.
+//! One direction of one connection. The reading side never waits for the writing side, so that a delay does
+//! not limit the throughput.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::counts::count;
 use crate::exchange::Part;
 use crate::faults::{Faults, Flow};
 
-/// Pieces on their way in one direction; a partition that gathers more than this stops the sender.
+/// Number of pieces on the way in one direction. A partition that holds more than this stops the sender.
 const GATHERED: usize = 4_096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,18 +31,18 @@ impl Way {
     }
 }
 
-/// How a direction ended.
+/// End of a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The sender said goodbye, and the receiver was told.
+    /// The sender closed, and the close was passed on to the receiver.
     Quietly,
-    /// The connection is to be reset on both sides.
+    /// The connection must be reset on both sides.
     Killed,
 }
 
 enum Piece {
     Bytes(Instant, Part),
-    /// The sender has closed, or was reset.
+    /// The sender closed or was reset.
     End {
         reset: bool,
     },
@@ -52,7 +52,7 @@ pub async fn pump(way: Way, from: ReadHalf<'_>, to: WriteHalf<'_>, line: &Line) 
     let (sender, receiver) = mpsc::channel(GATHERED);
     let reading = async {
         read(way, from, line, sender).await;
-        // The writing side ends this direction.
+        // The writing side decides when this direction ends.
         std::future::pending::<Ended>().await
     };
     tokio::select! {
@@ -72,7 +72,7 @@ async fn read(way: Way, mut from: ReadHalf<'_>, line: &Line, pieces: mpsc::Sende
         };
         for part in parts {
             let due = Instant::now() + lateness(line);
-            // Bytes never overtake each other.
+            // Bytes must not overtake earlier ones.
             last_due = last_due.max(due);
             if pieces.send(Piece::Bytes(last_due, part)).await.is_err() {
                 return;
@@ -129,7 +129,8 @@ async fn write(way: Way, mut to: WriteHalf<'_>, line: &Line, mut pieces: mpsc::R
             }
             Piece::End { reset } => {
                 if !gate.passes(0).await {
-                    // Nobody hears of it until packets pass again; then the first one is answered by a reset.
+                    // The close is lost while packets are dropped. After that, the first packet is answered
+                    // by a reset.
                     gate.healed().await;
                     return Ended::Killed;
                 }
@@ -141,7 +142,7 @@ async fn write(way: Way, mut to: WriteHalf<'_>, line: &Line, mut pieces: mpsc::R
     Ended::Quietly
 }
 
-/// A commit was made, and its answer is the one to lose.
+/// Counts a commit and returns whether its answer must be dropped.
 fn is_cut(part: &Part, line: &Line) -> bool {
     let Some(kind) = part.commit else { return false };
     let commits = count(&line.shared.counters.commits);
@@ -167,16 +168,16 @@ fn is_used_up(part: &Part, line: &Line) -> bool {
     used_up
 }
 
-/// Where a direction is held or lost.
+/// Holds or drops the bytes of a direction.
 struct Gate<'a> {
     way: Way,
     line: &'a Line,
-    /// Bytes were lost: what follows would make no sense to the receiver.
+    /// True once bytes were lost; later bytes would make no sense to the receiver.
     silent: bool,
 }
 
 impl Gate<'_> {
-    /// Waits while the direction is held; false when these bytes are lost.
+    /// Waits while the direction is held. Returns false when these bytes are lost.
     async fn passes(&mut self, bytes: usize) -> bool {
         let mut faults = self.line.shared.faults.subscribe();
         let counters = &self.line.shared.counters;
@@ -190,7 +191,7 @@ impl Gate<'_> {
                     if !std::mem::replace(&mut waited, true) {
                         count(&counters.held);
                     }
-                    // The sender lives in the same place as this receiver.
+                    // The sender of `faults` lives as long as this receiver, so this does not fail.
                     let _ = faults.changed().await;
                     continue;
                 }

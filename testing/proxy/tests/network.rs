@@ -1,4 +1,4 @@
-//! The proxy in front of a server that sends everything back.
+//! The proxy in front of an echo server.
 #![allow(clippy::unwrap_used)]
 
 use std::net::SocketAddr;
@@ -29,7 +29,7 @@ async fn rig() -> (Proxy, TcpStream) {
     (proxy, socket)
 }
 
-/// Says it and waits for the echo, however long that takes.
+/// Sends a word and waits for the echo, without a time limit.
 async fn ask(socket: &mut TcpStream, word: &[u8]) -> std::io::Result<Vec<u8>> {
     socket.write_all(word).await?;
     let mut answer = vec![0; word.len()];

@@ -1,4 +1,4 @@
-//! Commits whose answer is lost were made: a real server says so on a connection of its own.
+//! Commits whose answer is dropped are made: a direct connection to a real server shows them.
 #![allow(clippy::unwrap_used)]
 
 use std::net::ToSocketAddrs;
@@ -12,7 +12,7 @@ const KINDS: &[Kind] = &[Kind { name: "singles", marks: &["INTO proxy_single"] }
 struct Rig {
     proxy: Proxy,
     server: Config,
-    /// Not through the proxy.
+    /// Connection without the proxy.
     direct: Client,
 }
 

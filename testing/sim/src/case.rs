@@ -1,5 +1,5 @@
-//! One simulation written down: what the seed's generators made of it, so that it stays the same simulation when
-//! they change, and the form in which such a case is kept in a file.
+//! A recorded simulation and its file format. It holds everything the generators derived from the seed, so
+//! the simulation stays the same when the generators change.
 
 use std::path::{Path, PathBuf};
 
@@ -12,25 +12,25 @@ use crate::process::Setup;
 use crate::sim::Outcome;
 use crate::workload::Workload;
 
-/// What to simulate. The seed still decides what the dice show on the way.
+/// Input of one simulation. The seed still decides the random draws during the run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Case {
     pub seed: u64,
-    /// Faults that strike; none of those left out.
+    /// Rates of the faults to inject. A fault that is not listed never happens.
     pub rates: Rates,
     pub setups: Vec<Setup>,
     pub workload: Workload,
 }
 
 impl Case {
-    /// What a seed says today.
+    /// Generates the case of a seed with the current generators.
     pub fn of(seed: u64) -> Self {
         let mut dice = Dice::new(seed, "setups");
         let setups = (0..dice.number(2..4)).map(|number| Setup::new(&mut dice, number)).collect();
         Self { seed, rates: rates(seed), setups, workload: Workload::new(seed) }
     }
 
-    /// Nothing in it depends on luck: no faults, and workers all alike.
+    /// A case without randomness in its environment: no faults, and all workers set up alike.
     pub fn tame(seed: u64) -> Self {
         let mut dice = Dice::new(seed, "setups");
         let setups = (0..dice.number(2..4)).map(Setup::plain).collect();
@@ -38,24 +38,24 @@ impl Case {
     }
 }
 
-/// What stands in files for a value too large to stay inline.
+/// Placeholder in case files for a value too large to be stored inline.
 const LONG_VALUE: &str = "<a long value>";
 
-/// Until somebody says what was found.
+/// Text of `found` until a person describes the bug.
 const NOTHING_YET: &str = "nothing yet";
 
-/// A case that once found something.
+/// A recorded case that once showed a bug.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Kept {
-    /// What was wrong, and which test keeps it from coming back.
+    /// Description of the bug, and the name of the test that prevents its return.
     pub found: String,
-    /// Where it was recorded.
+    /// Commit at which the case was recorded.
     pub commit: String,
     pub case: Case,
 }
 
 impl Kept {
-    /// To be committed once `found` says what was wrong.
+    /// Records a case. Commit it only after `found` describes the bug.
     pub fn new(case: Case, outcome: &Outcome) -> Self {
         let found = outcome.violations.first().map(|first| format!("{}: {}", first.check, first.what));
         Self { found: found.unwrap_or_else(|| NOTHING_YET.into()), commit: commit(), case }
@@ -72,14 +72,15 @@ impl Kept {
         }
     }
 
-    /// Whether somebody has said what was wrong. What a checker says, under its name, is no more than where it showed.
+    /// Returns whether `found` describes the bug. Text in the form `checker: objection` only says where it
+    /// showed.
     pub fn says_what_it_found(&self) -> bool {
         let is_name = |word: &str| word.chars().all(|letter| letter.is_ascii_lowercase());
         let as_written = self.found.split_once(": ").is_some_and(|(first, _)| is_name(first));
         !as_written && self.found != NOTHING_YET
     }
 
-    /// Writes it as `<seed>.json` and says where.
+    /// Writes the case as `<seed>.json` and returns the path.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, String> {
         let path = folder.join(format!("{}.json", self.case.seed));
         let text = serde_json::to_string_pretty(self).map_err(|error| error.to_string())?;
@@ -89,7 +90,7 @@ impl Kept {
     }
 }
 
-/// The commit this was built from, with a plus when files were changed since.
+/// Returns the commit of the working tree, with a `+` when files differ from it.
 fn commit() -> String {
     let git = |arguments: &[&str]| {
         let output = std::process::Command::new("git")

@@ -1,6 +1,6 @@
-//! The checkers: they see what reached the world and what it answered, and at the end all that is left. They
-//! share no code with the engine beyond its data types, but for `fold`, which lets the engine verify itself: only its
-//! programs can tell what a history folds to.
+//! The checkers. They see each request that reached the world with its answer, and the final state. They
+//! share only data types with the engine. The exception is `fold`, which calls the engine's `verify`, because
+//! only the engine's programs can fold a history.
 
 mod acknowledged;
 mod asked;
@@ -51,9 +51,9 @@ pub enum Applied<'a> {
     Control(&'a ControlRequest, &'a Controlled),
 }
 
-/// When a request reached the world, and whose it was.
+/// Time of a request that reached the world, and the process that sent it.
 pub struct Moment<'a> {
-    /// By the world's clock.
+    /// World time.
     pub now: Timestamp,
     pub virtual_ms: u64,
     pub owner: Owner,
@@ -65,11 +65,11 @@ pub struct Moment<'a> {
 pub struct Violation {
     pub check: &'static str,
     pub what: String,
-    /// Ids a reader of the trace should look for.
+    /// Ids to look for in the trace.
     pub about: Vec<String>,
 }
 
-/// One checker. It may object to a single request or to how everything ended.
+/// One checker. It may object to a single request or to the final state.
 pub trait Check: Send {
     fn name(&self) -> &'static str;
 
@@ -77,7 +77,7 @@ pub trait Check: Send {
         Ok(())
     }
 
-    /// The faults are long over, all that happens by itself has happened, and nobody was helped yet.
+    /// Called when the faults are long over and the engine is idle, before the caretaker helps any run.
     fn settled(&mut self, _view: &View<'_>) -> Result<(), Objection> {
         Ok(())
     }
@@ -87,7 +87,7 @@ pub trait Check: Send {
     }
 }
 
-/// What a checker found wrong.
+/// Reason a checker objects.
 #[derive(Debug)]
 pub struct Objection {
     what: String,
@@ -110,18 +110,18 @@ impl Objection {
     }
 }
 
-/// All checkers, what they found, and what there was to see.
+/// All checkers, their objections, and counts of the events they saw.
 pub struct Checks {
     all: Vec<Box<dyn Check>>,
     found: Vec<Violation>,
     pub transitions: u64,
-    /// How often each event type, request of operators, cancel command and refused write was seen.
+    /// Number of times each event type, operator request, cancel command and refused write was seen.
     pub tally: BTreeMap<&'static str, u64>,
     once: Once,
 }
 
 impl Checks {
-    /// `sketches` are the workflows' programs as the workload has them.
+    /// Builds the checkers. `sketches` maps each workflow of the workload to its program.
     pub fn new(sketches: BTreeMap<String, Sketch>) -> Self {
         let all: Vec<Box<dyn Check>> = vec![
             Box::new(fences::Fences::default()),
@@ -161,7 +161,7 @@ impl Checks {
         }
     }
 
-    /// Runs that begin with their first commit are created by it.
+    /// Judges a commit. A run created by its first commit is also judged as a creation.
     fn committed(&mut self, commit: &Commit, committed: &Committed, at: &Moment<'_>) {
         for (item, outcome) in commit.items.iter().zip(&committed.outcomes) {
             if let (Some(new), CommitOutcome::Done(_)) = (&item.new, outcome) {
@@ -215,7 +215,7 @@ impl Checks {
                 });
                 self.tick("patch again", again.count() as u64);
             }
-            // What the caretaker does afterwards is no substitute for what clients did before.
+            // Not counted for the caretaker: its requests do not show that the workload exercised them.
             Applied::Control(request, Controlled::Done) if at.owner != NOBODY => {
                 self.tick(kinds::of_control(&request.control), 1);
             }
@@ -266,7 +266,7 @@ impl Objection {
 }
 
 impl Applied<'_> {
-    /// One line for the trace.
+    /// Formats the request and its answer as one line of the trace.
     pub fn show(&self) -> String {
         let list = |parts: Vec<String>| parts.join(", ");
         match self {

@@ -1,5 +1,5 @@
-//! A client process: does the actions of the workload one after the other, repeats a call whose answer is
-//! unknown under the same name, and remembers what it was told.
+//! A client process. It does the actions of the workload in order, repeats a call whose answer was lost under
+//! the same name, and records what was acknowledged.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,7 @@ use crate::faults::Fault;
 use crate::network::Network;
 use crate::workload::{Act, Action};
 
-/// What a client was told is done.
+/// A request that was acknowledged to a client.
 #[derive(Clone, Debug)]
 pub enum Acknowledged {
     Started(RunId),
@@ -29,13 +29,14 @@ pub enum Acknowledged {
     Delivered(RunId, MessageId),
 }
 
-/// Kept outside the engine; outlives the client.
+/// Acknowledged requests and progress of a client. It is kept outside the engine and outlives the client
+/// process.
 #[derive(Default)]
 pub struct ClientLog {
     acknowledged: Mutex<Vec<Acknowledged>>,
     next_action: AtomicU64,
     names: AtomicU64,
-    /// The name a client chose last.
+    /// Name the client chose last.
     last_name: Mutex<String>,
 }
 
@@ -61,7 +62,7 @@ impl ClientLog {
     }
 }
 
-/// A client whose chosen names come from a counter of the simulation.
+/// Builds a client whose generated names come from a counter of the simulation.
 pub fn client_on(world: Arc<dyn World>, log: &Arc<ClientLog>) -> Client {
     let log = log.clone();
     let name = move || {
@@ -81,7 +82,8 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Goes on where the last client stopped. A client that died in a call either repeats it or moves on.
+    /// Continues where the last client stopped. A call that was interrupted by a crash is either repeated or
+    /// skipped.
     pub async fn work(mut self, actions: Arc<Vec<Action>>) {
         while let Some(action) = actions.get(self.log.done()) {
             let now = self.network.kernel.now();
@@ -132,14 +134,14 @@ impl Caller {
         }
     }
 
-    /// Whether a client must expect this error: what it asks for may have gone on without it.
+    /// Returns whether a client must expect this error, because the target may have moved on.
     fn may_happen(&self, act: &Act, error: &EngineError) -> bool {
         use EngineError::{Compensated, Ended, PastDeadline, UnknownLetter, UnknownRun, World};
         let passing = matches!(error, World(error) if error.is_passing());
         let missing = matches!(error, UnknownRun(_) | World(WorldError::NotFound(_)));
         let crossed = matches!(error, World(WorldError::Conflict(_)));
         match act {
-            // Under a name of its own nothing stands in the way.
+            // Objects created under a fresh name cannot conflict.
             Act::Start { .. } | Act::Enqueue { .. } | Act::Schedule { .. } => passing,
             Act::CancelTask { .. } => passing || missing,
             Act::SettleDead { .. } => {
@@ -235,7 +237,7 @@ impl Caller {
     }
 }
 
-/// Calls that name what they do may be made again.
+/// Returns whether the action may be repeated: the calls that carry a name.
 fn is_repeatable(act: &Act) -> bool {
     !matches!(
         act,
@@ -248,7 +250,7 @@ fn is_repeatable(act: &Act) -> bool {
     )
 }
 
-/// Errors that say that a run is not, or no longer, where it could be mended.
+/// Returns whether the error says that the run cannot be repaired, or not any more.
 fn went_on(act: &Act, error: &EngineError) -> bool {
     use EngineError::{
         Compensated, Compensating, NodeNotFailed, NotStopped, NothingToCompensate, PatchRefused,
@@ -258,7 +260,7 @@ fn went_on(act: &Act, error: &EngineError) -> bool {
         Act::Compensate { .. } => {
             matches!(error, Compensated(_) | Compensating(_) | NothingToCompensate(_))
         }
-        // Only another config can be refused.
+        // Only a retry with another config can be refused as a patch.
         Act::RetryNode { config, .. } => {
             matches!(error, NodeNotFailed { .. } | NotStopped(_) | UnknownLetter(_))
                 || (config.is_some() && matches!(error, PatchRefused { .. }))
@@ -295,7 +297,7 @@ pub async fn decide(client: &Client, run: &RunId) -> Result<Option<CommandId>, E
         }
     }
     let Some((approval, visit)) = open.pop() else { return Ok(None) };
-    // Graphs count visits, and have a way for what is refused.
+    // Graphs count visits and have an edge for rejected approvals.
     let refused = visit.is_some() && approval.0 % 3 == 0;
     let decision = if refused { "rejected" } else { "approved" }.to_owned();
     let by = "user:sim".to_owned();
@@ -304,7 +306,7 @@ pub async fn decide(client: &Client, run: &RunId) -> Result<Option<CommandId>, E
     Ok(Some(approval))
 }
 
-/// Opens a run again that failed or was set aside.
+/// Retries a run that failed or was quarantined.
 async fn retry(client: &Client, run: &RunId) -> Result<(), EngineError> {
     let summary = client.picture(run).await?.summary;
     if summary.status == Status::Failed || summary.blocked.is_some() {
@@ -313,7 +315,7 @@ async fn retry(client: &Client, run: &RunId) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Tries the node again that failed a run, or that it is held for, if there is one.
+/// Retries the node that failed the run or for which the run is held, if there is one.
 async fn retry_node(client: &Client, run: &RunId, config: Option<&Value>) -> Result<(), EngineError> {
     let picture = client.picture(run).await?;
     let node = match failed_node(&picture) {
@@ -341,7 +343,7 @@ async fn held_node(client: &Client, picture: &Picture) -> Result<Option<String>,
 pub async fn settle_dead(client: &Client, requeue: bool) -> Result<(), EngineError> {
     let query = DeadQuery { tenant: client.tenant().clone(), limit: 100, ..DeadQuery::default() };
     let page = client.world().list_dead(query).await?;
-    // Worlds give no order to those that died in the same millisecond.
+    // Worlds do not order letters of the same millisecond.
     let newest = page.rows.iter().max_by_key(|letter| (letter.died_at, letter.task.as_str()));
     let Some(letter) = newest else { return Ok(()) };
     match requeue {

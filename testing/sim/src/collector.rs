@@ -1,5 +1,5 @@
-//! Collects blobs beside everything else, far more often than a process would, and counts those that are gone: a blob that is
-//! still needed and was not referred to is missed by the run that reads it, or by the fold of its history.
+//! Collects blobs during the simulation, far more often than a process would, and counts the removed ones. If
+//! a blob that is still needed is removed, the run that reads it or the fold of its history reports that.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,10 +10,11 @@ use rhythm_engine::world::{Upkeep, World, WorldError};
 use crate::dice::Dice;
 use crate::network::Network;
 
-/// Longer than from storing a content to the commit that refers to it, which may come again after an outage.
+/// Longer than the time from storing a content to the commit that refers to it, which may be repeated after
+/// an outage.
 const GRACE: Millis = Millis::from_secs(30);
 
-/// Every content that somebody has stored and that was not seen to be gone.
+/// Every stored content that was not yet seen to be gone.
 #[derive(Default)]
 pub struct Stored(Mutex<BTreeSet<(TenantId, BlobRef)>>);
 
@@ -26,7 +27,7 @@ impl Stored {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets those that are gone, and says how many these are.
+    /// Removes the blobs that are gone from the set and returns their number.
     async fn count_gone(&self, world: &dyn World) -> u64 {
         let mut gone = 0;
         let all = self.lock().clone();
@@ -39,7 +40,7 @@ impl Stored {
     }
 }
 
-/// Looks for blobs that nothing names, for as long as the simulation goes on. Nothing of what it does is subject to faults.
+/// Collects unreferenced blobs until the simulation ends. Its requests are not subject to faults.
 pub async fn keep_collecting(network: Arc<Network>, world: Arc<dyn World>, mut dice: Dice) {
     loop {
         network.kernel.sleep(dice.number(2_000..10_000)).await;
@@ -47,9 +48,9 @@ pub async fn keep_collecting(network: Arc<Network>, world: Arc<dyn World>, mut d
     }
 }
 
-/// What is left when all is over is only what something names.
+/// Collects at the end, so that only referenced blobs are left.
 pub async fn collect_all(network: &Network, world: &dyn World) {
-    // The first look marks what nothing names.
+    // The first pass only marks unreferenced blobs; the second removes them.
     for _ in 0..2 {
         collect(network, world, Millis::ZERO, "blob left over").await;
     }

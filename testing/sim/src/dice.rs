@@ -1,22 +1,22 @@
-//! The only source of chance: streams derived from the seed. Each purpose has a stream of its own, so that
-//! leaving something out while shrinking disturbs the rest as little as possible.
+//! The only source of randomness: streams derived from the seed. Each purpose has its own stream, so that
+//! leaving something out while shrinking changes the rest as little as possible.
 
 use std::ops::Range;
 
 use crate::fnv::Fnv;
 
-/// One stream of chance.
+/// One random stream.
 pub struct Dice(fastrand::Rng);
 
 impl Dice {
     pub fn new(seed: u64, purpose: &str) -> Self {
-        // The rest of the mixing is the generator's.
+        // The generator mixes the seed further.
         let mut hash = Fnv(Fnv::START ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         hash.bytes(purpose.as_bytes());
         Self(fastrand::Rng::with_seed(hash.0))
     }
 
-    /// True in `share` of all cases.
+    /// Returns true with the probability `share`.
     pub fn chance(&mut self, share: f64) -> bool {
         self.0.f64() < share
     }
@@ -33,7 +33,7 @@ impl Dice {
         &among[self.index(among.len())]
     }
 
-    /// Mostly short, now and then long.
+    /// Returns a number below the limit, mostly a small one.
     pub fn skewed(&mut self, limit: u64) -> u64 {
         let magnitude = self.0.f64();
         (limit as f64 * magnitude * magnitude * magnitude) as u64

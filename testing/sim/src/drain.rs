@@ -1,5 +1,5 @@
-//! After the faults: gives every run what it waits for, so that all must end. What still does not end then has
-//! been forgotten by the engine.
+//! After the faults, gives every run the input it waits for, so that all runs must end. A run that still does
+//! not end was forgotten by the engine.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::network::Network;
 
 const EVERY_MS: u64 = 2_000;
 
-/// Works straight on the world; nothing of what it does is subject to faults.
+/// Calls the world directly; its requests are not subject to faults.
 pub struct Caretaker {
     pub network: Arc<Network>,
     pub client: Client,
@@ -31,7 +31,7 @@ impl Caretaker {
         let mut round = 0_u64;
         loop {
             round += 1;
-            // Requests may cross with what the engine does; the next round sees how it went.
+            // A request may race with the engine. The next round sees the outcome.
             match self.round(round).await {
                 Ok(true) => {
                     self.done.store(true, Ordering::SeqCst);
@@ -47,7 +47,7 @@ impl Caretaker {
         }
     }
 
-    /// Gives whether all has ended.
+    /// Returns whether every run and task has ended.
     async fn round(&mut self, round: u64) -> Result<bool, EngineError> {
         let (world, tenant) = (self.client.world().clone(), self.client.tenant().clone());
         for schedule in world.schedules(&tenant).await?.iter().filter(|schedule| !schedule.paused) {
@@ -65,11 +65,12 @@ impl Caretaker {
             self.care_for(&run, round).await?;
         }
         let mut tasks = listing::tasks(&self.client).await?;
-        // Those of one millisecond are listed by every world in an order of its own.
+        // Worlds list tasks of the same millisecond in different orders; sort by id to be deterministic.
         tasks.sort_by(|one, other| one.id.cmp(&other.id));
         for task in tasks {
             match task.state {
-                // Some tasks cannot succeed: the second time their runs get the failure.
+                // Some tasks cannot succeed. The second time their letter is discarded, so that the run gets
+                // the failure.
                 TaskState::Held if self.requeued.insert(task.id.clone()) => {
                     self.client.requeue_dead(&task.id).await?;
                 }
@@ -104,7 +105,7 @@ impl Caretaker {
     }
 }
 
-/// Errors that say no more than that somebody was faster.
+/// Returns whether the error only means that another process was faster.
 fn may_cross(error: &EngineError) -> bool {
     use EngineError::{Ended, PastDeadline, UnknownLetter, World};
     match error {

@@ -1,5 +1,5 @@
-//! A one-threaded executor on virtual time. Which of the ready futures goes next is a throw of the dice; time
-//! moves only when nothing is ready. Futures belong to an owner, who can be stopped and killed.
+//! A single-threaded executor on virtual time. The dice choose which ready future is polled next. Time moves
+//! only when no future is ready. Each future belongs to an owner, which can be stopped and killed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,14 +11,14 @@ use futures_util::future::BoxFuture;
 
 use crate::dice::Dice;
 
-/// Whose future it is.
+/// Process that a future belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Owner(pub u32);
 
-/// What belongs to nobody who could die: the network, the nemesis, the caretaker.
+/// Owner of everything that cannot die: the network, the nemesis, the caretaker.
 pub const NOBODY: Owner = Owner(0);
 
-/// A handle for everything that runs inside.
+/// Handle for all code that runs in the simulation.
 #[derive(Clone)]
 pub struct Kernel(Arc<Mutex<Inner>>);
 
@@ -77,7 +77,7 @@ impl Kernel {
         self.lock().aborted.push(future);
     }
 
-    /// Drops everything the owner has, at once and for ever.
+    /// Drops all futures of the owner for good.
     pub fn kill(&self, owner: Owner) {
         let mut inner = self.lock();
         inner.killed.push(owner);
@@ -89,7 +89,7 @@ impl Kernel {
         self.lock().dead.contains(&owner)
     }
 
-    /// The owner's futures are not polled until it is let go.
+    /// Stops polling the owner's futures until `let_go`.
     pub fn stop(&self, owner: Owner) {
         self.lock().stopped.insert(owner);
     }
@@ -107,7 +107,7 @@ impl Kernel {
     }
 }
 
-/// Resolves when virtual time has come.
+/// Resolves when virtual time reaches `at`.
 pub struct Sleep {
     kernel: Kernel,
     at: u64,
@@ -144,7 +144,7 @@ impl Drop for Sleep {
     }
 }
 
-/// Owns the futures and turns the wheel.
+/// Owns the futures and polls them.
 pub struct Executor {
     kernel: Kernel,
     ready: Arc<Ready>,
@@ -154,22 +154,21 @@ pub struct Executor {
     polls: u64,
 }
 
-/// Polls in one virtual instant after which nothing but going round in circles is to be expected; busy simulations
-/// need a few thousand.
+/// Number of polls in one virtual instant that counts as a livelock. Busy simulations need a few thousand.
 const POLLS_PER_INSTANT: u64 = 300_000;
 
-/// Why the wheel stands still.
+/// Reason the executor stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rest {
     /// The caller's condition holds.
     Done,
-    /// Virtual time is up.
+    /// Virtual time reached the limit.
     TimeUp,
-    /// Nothing is ready and nobody sleeps.
+    /// No future is ready and none sleeps.
     Silence,
-    /// A future panicked: whose, and what it said.
+    /// A future panicked; its owner and the panic message.
     Panicked(Owner, String),
-    /// Virtual time does not move any more.
+    /// Virtual time no longer moves.
     Livelock,
 }
 
@@ -193,7 +192,7 @@ impl Executor {
         self.kernel.clone()
     }
 
-    /// Turns until `done` says so or virtual time reaches `until`.
+    /// Polls until `done` returns true or virtual time reaches `until`.
     pub fn run(&mut self, until: u64, mut done: impl FnMut() -> bool) -> Rest {
         loop {
             self.take_orders();
@@ -218,7 +217,7 @@ impl Executor {
         }
     }
 
-    /// Takes in what was spawned, aborted and killed meanwhile.
+    /// Applies the spawns, aborts and kills requested since the last poll.
     fn take_orders(&mut self) {
         let (spawned, aborted, killed, dead) = {
             let mut inner = self.kernel.lock();
@@ -240,7 +239,7 @@ impl Executor {
             self.futures.remove(&number);
         }
         for owner in killed {
-            // Futures are dropped outside the map: what they drop may want the kernel.
+            // Futures are dropped after the iteration: their destructors may call the kernel.
             let gone: Vec<u64> =
                 self.futures.iter().filter(|(_, of)| of.0 == owner).map(|(n, _)| *n).collect();
             for number in gone {
@@ -249,7 +248,7 @@ impl Executor {
         }
     }
 
-    /// One of the ready futures whose owner is not stopped.
+    /// Chooses one of the ready futures whose owner is not stopped.
     fn choose(&mut self) -> Option<u64> {
         let mut ready = self.ready.lock();
         let inner = self.kernel.lock();
@@ -276,7 +275,7 @@ impl Executor {
         Ok(())
     }
 
-    /// Moves on to the next sleeper.
+    /// Moves virtual time to the next sleeper.
     fn pass_time(&mut self, until: u64) -> Option<Rest> {
         let woken: Vec<Waker> = {
             let mut inner = self.kernel.lock();
@@ -296,7 +295,7 @@ impl Executor {
     }
 }
 
-/// What a panic said.
+/// Returns the message of a panic.
 pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into())
@@ -304,7 +303,7 @@ pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 
 impl Drop for Executor {
     fn drop(&mut self) {
-        // Futures hold handles on the kernel and the kernel may hold futures: let go of both.
+        // Futures hold handles on the kernel and the kernel may hold futures; drop both to break the cycle.
         while let Some((_, future)) = self.futures.pop_first() {
             drop(future);
         }

@@ -1,4 +1,4 @@
-//! The faults, how often each strikes under a seed, and how often each really did.
+//! The faults, their rates under a seed, and how often each happened.
 
 use std::collections::BTreeMap;
 
@@ -42,11 +42,11 @@ faults! {
     CrashDuringWrite = "crash during a write", 0.02;
     /// A process dies after its write came through, before the answer.
     CrashAfterWrite = "crash after a write", 0.02;
-    /// A process dies at some moment.
+    /// A process dies at a random moment.
     Crash = "crash at any time", 0.3;
-    /// A process is told to stop and does.
+    /// A process gets a stop request and shuts down gracefully.
     Restart = "orderly restart", 0.15;
-    /// A process stands still, mostly for longer than its claims hold.
+    /// A process stands still, mostly for longer than its leases.
     Pause = "pause", 0.25;
     LostRequest = "request lost", 0.04;
     LostReply = "reply lost", 0.06;
@@ -63,12 +63,12 @@ faults! {
     HandlerPanics = "handler panics", 0.08;
     HandlerHangs = "handler hangs", 0.05;
     HandlerSlow = "handler slow", 0.10;
-    /// Whoever lost a run gives its old claim back while the next one holds it.
+    /// A process that lost a run gives its old claim back while another process holds the run.
     StaleRelease = "stale release", 0.3;
 }
 
 impl Fault {
-    /// Whether it may cost a process the claims it holds.
+    /// Returns whether the fault may cost a process its claims.
     pub fn endangers_claims(self) -> bool {
         !matches!(
             self,
@@ -85,7 +85,7 @@ impl Fault {
         )
     }
 
-    /// Whether its victim is out of the game: for good, or until it wakes up.
+    /// Returns whether the process is gone, for good or until it wakes up.
     pub fn removes(self) -> bool {
         matches!(
             self,
@@ -99,10 +99,11 @@ impl Fault {
     }
 }
 
-/// How often each fault strikes, in millionths, by its name.
+/// Rate of each fault by name, in millionths.
 pub type Rates = BTreeMap<String, u32>;
 
-/// Each seed has some of the faults, each at a rate of its own: rare combinations come up sooner so.
+/// Chooses the faults of a seed and a rate for each. With only some of the faults active, rare combinations
+/// come up sooner.
 pub fn rates(seed: u64) -> Rates {
     let mut swarm = Dice::new(seed, "fault rates");
     let mut rates = Rates::new();
@@ -115,7 +116,7 @@ pub fn rates(seed: u64) -> Rates {
     rates
 }
 
-/// Which faults a simulation has, and what became of them.
+/// The faults of a simulation and how often each happened.
 pub struct Faults {
     rates: BTreeMap<Fault, (f64, Dice)>,
     counts: BTreeMap<Fault, u64>,
@@ -138,17 +139,18 @@ impl Faults {
         Self { rates: BTreeMap::new(), counts: BTreeMap::new(), calm: true }
     }
 
-    /// Whether it is to happen. Whoever makes it happen counts it then: much can come between.
+    /// Draws whether a fault is to happen. The caller counts it when it really happens, because it may not
+    /// come to that.
     pub fn draws(&mut self, fault: Fault) -> bool {
         !self.calm && self.rates.get_mut(&fault).is_some_and(|(rate, dice)| dice.chance(*rate))
     }
 
-    /// It happened.
+    /// Counts a fault that happened.
     pub fn count(&mut self, fault: Fault) {
         *self.counts.entry(fault).or_default() += 1;
     }
 
-    /// Nothing strikes any more.
+    /// Switches all faults off.
     pub fn calm_down(&mut self) {
         self.calm = true;
     }

@@ -1,4 +1,4 @@
-//! FNV-1a: the same on every machine and with every compiler.
+//! FNV-1a hash: the same result on every machine and with every compiler.
 
 use std::fmt::Write;
 

@@ -1,5 +1,6 @@
-//! Random graphs: segments one behind the other, between them every kind of node a run can wait at. What several nodes of a
-//! segment lead to is a join, so most graphs have some that get only a part of what they wait for.
+//! Random graphs: segments in a row that between them contain every kind of node a run can wait at. A node
+//! reached from several nodes of a segment is a join, so most graphs have joins that get only some of their
+//! tokens.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +10,17 @@ use crate::dice::Dice;
 use crate::fnv::Fnv;
 use crate::plans::{QUEUES, SIGNALS};
 
-/// Longer than that nothing waits by itself; the calm lasts longer.
+/// Longest wait of a node without outside input. The calm phase lasts longer.
 const LONGEST_WAIT_MS: u64 = 60_000;
 
-/// What every compensator is called.
+/// Action of every compensator.
 pub const COMPENSATOR: &str = "undo";
 
-/// A graph that may start these workflows as children.
+/// Generates a graph that may start the given workflows as children.
 pub fn graph(dice: &mut Dice, children: &[String]) -> Value {
     let count = dice.number(1..5);
-    // Those that take back what they did when they fail are not tried again; the others are.
+    // Graphs with compensators undo their work on failure and are not retried; graphs without them are
+    // retried.
     let undoes = dice.chance(0.5);
     let mut draft = Draft { dice, nodes: Vec::new(), undoes };
     for place in 0..count {
@@ -29,8 +31,8 @@ pub fn graph(dice: &mut Dice, children: &[String]) -> Value {
     renamed(json!({"limits": {"max_hops": 1000}, "nodes": draft.nodes}))
 }
 
-/// The same graph with its names in another order, so that what goes by name differs from what goes by place. The order
-/// comes from the graph itself: the dice fall as they would without it.
+/// Permutes the node names of a graph, so that the order by name differs from the order by position. The
+/// permutation is derived from the graph itself, so it uses no draw of the dice.
 fn renamed(mut graph: Value) -> Value {
     let mut lots = Fnv(Fnv::START);
     lots.bytes(graph.to_string().as_bytes());
@@ -55,7 +57,7 @@ fn rename(value: &mut Value, names: &BTreeMap<String, String>) {
         }
         Value::Array(values) => values.iter_mut().for_each(|value| rename(value, names)),
         Value::Object(fields) => {
-            // A config names tasks, workflows and signals.
+            // A config names tasks, workflows and signals, not nodes.
             let of_graph = fields.iter_mut().filter(|(key, _)| *key != "config");
             of_graph.for_each(|(_, value)| rename(value, names));
         }
@@ -63,7 +65,7 @@ fn rename(value: &mut Value, names: &BTreeMap<String, String>) {
     }
 }
 
-/// Changes a run may be given: a node more at the end of another, or one that is gone.
+/// Generates operations of a patch: remove a node, cut its successors, or append a node.
 pub fn operations(dice: &mut Dice, graph: &Value) -> Value {
     let count = graph["nodes"].as_array().map_or(0, Vec::len);
     let path = format!("/nodes/{}", dice.index(count.max(1)));
@@ -79,7 +81,7 @@ pub fn operations(dice: &mut Dice, graph: &Value) -> Value {
     }
 }
 
-/// Another config for a node that failed; those that are no tasks refuse it.
+/// Generates a new config for a failed node. Nodes that are no tasks refuse it.
 pub fn config(dice: &mut Dice) -> Value {
     json!({"task": "work", "ms": dice.skewed(3_000), "fails": dice.number(0..2)})
 }
@@ -91,7 +93,7 @@ fn way_in(place: u64) -> String {
 struct Draft<'a> {
     dice: &'a mut Dice,
     nodes: Vec<Value>,
-    /// Whether nodes have compensators.
+    /// True when nodes may have compensators.
     undoes: bool,
 }
 
@@ -161,7 +163,7 @@ impl Draft<'_> {
             "retry": {"max_attempts": self.dice.number(1..5), "backoff_ms": self.dice.number(1..4_000)},
             "queue": self.dice.pick(QUEUES), "timeout_ms": self.dice.number(2_000..30_000)});
         if self.undoes && self.dice.chance(0.5) {
-            // What was flaky is so once more when it is undone: some of it is left.
+            // A compensator is flaky like its task, so some undo steps fail.
             let retry = json!({"max_attempts": self.dice.number(1..3)});
             task["compensator"] = json!({"action": COMPENSATOR, "timeout_sec": 20, "retry": retry});
         }
@@ -171,7 +173,7 @@ impl Draft<'_> {
         self.or_else(task, next)
     }
 
-    /// Some failures lead on.
+    /// Gives half of the nodes an error path.
     fn or_else(&mut self, mut node: Value, next: &[String]) -> Value {
         if self.dice.chance(0.5) {
             node["error_path"] = json!(next);
@@ -189,7 +191,8 @@ impl Draft<'_> {
         }
     }
 
-    /// Two ways that meet again, one of which may end before; now and then all of it once more.
+    /// Adds two branches that join again, one of which may end before the join. Sometimes the join loops
+    /// back.
     fn fork(&mut self, place: u64, next: &[String]) {
         let (id, ids) = (way_in(place), [format!("a{place}"), format!("b{place}"), format!("j{place}")]);
         let mut first = self.task(&id, &[ids[0].clone(), ids[1].clone()]);

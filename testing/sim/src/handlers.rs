@@ -1,4 +1,4 @@
-//! What the simulated tasks do, and the ledger of what they did, kept outside the engine.
+//! The simulated task handlers, and the ledger of their executions, which is kept outside the engine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,14 +17,14 @@ use crate::fnv::Fnv;
 use crate::graphs::COMPENSATOR;
 use crate::network::Network;
 
-/// Names with a handler. Their inputs, or the configs of their nodes, say how long they take (`ms`) and how many attempts
-/// fail first (`fails`).
+/// Task names with a handler. The input, or the node's config, contains the duration (`ms`) and the number of
+/// attempts that fail first (`fails`).
 pub const NAMES: &[&str] =
     &["work", "flaky", "doomed", "big", "teller", "stubborn", "agent", COMPENSATOR, SANDBOX_TASK];
-/// Enough to leave its inline place.
+/// Size in bytes that is too large to be stored inline.
 const BIG: usize = 70_000;
 
-/// What was done in one attempt of a task, over all its deliveries.
+/// Executions of one attempt of a task, over all its deliveries.
 #[derive(Clone, Debug)]
 pub struct Effect {
     pub task: TaskId,
@@ -32,14 +32,14 @@ pub struct Effect {
     pub begun: u64,
     pub highest_delivery: u32,
     pub output: Option<Payload>,
-    /// Codes of the failures it ended with.
+    /// Codes of its failures.
     pub failures: BTreeSet<String>,
 }
 
 #[derive(Default)]
 pub struct Ledger {
     effects: Mutex<BTreeMap<(TaskId, u32), Effect>>,
-    /// When the holder of a claim last told of itself, in virtual time.
+    /// Virtual time of the last heartbeat under each claim.
     beats: Mutex<BTreeMap<(TaskId, u64), u64>>,
 }
 
@@ -48,17 +48,17 @@ impl Ledger {
         self.lock().values().cloned().collect()
     }
 
-    /// What a handler gave for an attempt; the same however often it was delivered.
+    /// Returns the output a handler gave for an attempt. It is the same for all deliveries of the attempt.
     pub fn output(&self, task: &TaskId, attempt: u32) -> Option<Payload> {
         self.lock().get(&(task.clone(), attempt))?.output.clone()
     }
 
-    /// Whether a handler failed so in an attempt.
+    /// Returns whether a handler failed with this code in an attempt.
     pub fn failed(&self, task: &TaskId, attempt: u32, code: &str) -> bool {
         self.lock().get(&(task.clone(), attempt)).is_some_and(|effect| effect.failures.contains(code))
     }
 
-    /// When the handler that worked under a claim last told of itself, if ever.
+    /// Returns the virtual time of the last heartbeat under a claim, if there was one.
     pub fn last_beat(&self, task: &TaskId, claim: u64) -> Option<u64> {
         self.lock_beats().get(&(task.clone(), claim)).copied()
     }
@@ -113,7 +113,7 @@ struct Actor {
     dice: Arc<Mutex<Dice>>,
 }
 
-/// The handlers of one process.
+/// Builds the handlers of one process.
 pub fn handlers(network: &Arc<Network>, ledger: &Arc<Ledger>, owner: Owner, seed: u64) -> Handlers {
     let dice = Arc::new(Mutex::new(Dice::new(seed, &format!("handlers of {}", owner.0))));
     let mut handlers = Handlers::default();
@@ -174,7 +174,7 @@ impl Actor {
         self.network.trace.note(self.owner, what, &attempt, || shown(context));
     }
 
-    /// Takes its time; all but the stubborn ones stop when they are asked to.
+    /// Lets the task's duration pass. All handlers except the stubborn ones stop when they are asked to.
     async fn pass_time(&self, context: &TaskContext, input: &Value) -> Result<(), Failure> {
         let kernel = &self.network.kernel;
         let mut left = input["ms"].as_u64().unwrap_or_default();
@@ -220,14 +220,14 @@ impl Actor {
     }
 }
 
-/// The same for every delivery of an attempt.
+/// Returns a pseudo-random number that depends only on the task, so every delivery gets the same one.
 fn lot(context: &TaskContext) -> u64 {
     let mut hash = Fnv(Fnv::START);
     hash.bytes(context.task_id().as_str().as_bytes());
     hash.0 ^ (hash.0 >> 32)
 }
 
-/// Each of the nodes an agent may go to, or not.
+/// Chooses a subset of the nodes an agent may go to, one bit of `lot` per node.
 fn chosen(available: &Value, lot: u64) -> Value {
     let names = available.as_array().map(Vec::as_slice).unwrap_or_default();
     names

@@ -1,4 +1,4 @@
-//! Lists in full, page by page.
+//! Reads whole lists, page by page.
 
 use rhythm_engine::client::Client;
 use rhythm_engine::world::*;
@@ -15,7 +15,7 @@ pub async fn tasks(client: &Client) -> WorldResult<Vec<TaskSummary>> {
     all(|cursor| client.world().list_tasks(TaskQuery { cursor, ..query.clone() })).await
 }
 
-/// Every failed task, whatever became of it.
+/// Returns every failed task, in whatever state.
 pub async fn failures(client: &Client) -> WorldResult<Vec<DeadLetter>> {
     let (tenant, statuses) = (client.tenant().clone(), LetterStatus::ALL.into());
     let query = DeadQuery { tenant, statuses, limit: PAGE, ..DeadQuery::default() };

@@ -1,4 +1,4 @@
-//! `sim`: runs seeds, or replays one and tells its story.
+//! `sim`: runs seeds, or replays one and prints its trace.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::collections::BTreeMap;
@@ -15,32 +15,32 @@ use rhythm_sim::minimums;
 use rhythm_sim::shrink::{shrink, story};
 use rhythm_sim::sim::{Outcome, simulate};
 
-// A fifth of a simulation is small things that come and go.
+// A fifth of the simulation time goes to short-lived small allocations.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Deterministic simulation of Rhythm.
 #[derive(Parser)]
 struct Arguments {
-    /// How many seeds to run.
+    /// Number of seeds to run.
     #[arg(long, default_value_t = 1_000)]
     seeds: u64,
     /// The first seed.
     #[arg(long, default_value_t = 0)]
     from: u64,
-    /// Replay this seed, or the case in this file, instead: shrink it when it fails, and tell what happened.
+    /// Replay this seed, or the case in this file, instead: shrink it when it fails, and print what happened.
     #[arg(long, value_name = "SEED|FILE", conflicts_with_all = ["seeds", "from"])]
     replay: Option<String>,
-    /// With --replay: tell everything, as the seed has it.
+    /// With --replay: print the whole trace of the case before it is shrunk.
     #[arg(long, requires = "replay")]
     whole: bool,
-    /// With --replay: write the case down even when it holds, and shrink nothing.
+    /// With --replay: write the case to a file even when it passes, and do not shrink it.
     #[arg(long, requires = "replay")]
     keep: bool,
-    /// Where failing cases are written down.
+    /// Folder for failing cases.
     #[arg(long, default_value = "testing/sim/seeds")]
     folder: std::path::PathBuf,
-    /// Seeds run side by side; as many as there are cores unless told.
+    /// Number of seeds to run in parallel; the number of cores by default.
     #[arg(long)]
     threads: Option<usize>,
 }
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What a seed says, or a file that was kept.
+/// Returns the case of a seed, or the case in a file.
 fn case_of(named: &str) -> Result<Case, String> {
     match named.parse() {
         Ok(seed) => Ok(Case::of(seed)),
@@ -100,7 +100,7 @@ fn write_down(kept: &Kept, folder: &Path) {
     }
 }
 
-/// Shrinks a failing case and prints its story.
+/// Shrinks a failing case and prints its trace.
 fn tell(case: &Case) -> (Case, Outcome) {
     let (smallest, outcome) = shrink(case);
     let seed = case.seed;
@@ -139,7 +139,7 @@ impl Totals {
             *self.statuses.entry(status).or_default() += count;
         }
         if !outcome.violations.is_empty() {
-            // At once: whatever happens later, the seed is known.
+            // Printed at once, so that the seed is known even if a later step hangs.
             tell_violations(outcome.seed, &outcome);
             self.failed.push(outcome.seed);
         }
@@ -150,7 +150,7 @@ impl Totals {
     }
 }
 
-/// After so many failing seeds there is enough to look at.
+/// Number of failing seeds after which the sweep stops.
 const ENOUGH: usize = 20;
 
 fn sweep(arguments: &Arguments) -> ExitCode {

@@ -1,31 +1,31 @@
-//! I12: simulations in which too little happens are invalid, not green. Averages over many seeds; single ones may be
-//! quiet.
+//! I12: a set of simulations in which too little happens is invalid, not green. The floors are averages over
+//! many seeds; a single seed may be quiet.
 
 use std::collections::BTreeMap;
 
 use crate::faults::Fault;
 
-/// What some seeds came to, all together.
+/// Totals of several seeds.
 pub struct Seen {
     pub seeds: u64,
     pub transitions: u64,
     pub faults: BTreeMap<Fault, u64>,
-    /// Runs that ended as their authors wished.
+    /// Runs that completed.
     pub completed: u64,
-    /// Blobs that were collected while runs went on.
+    /// Blobs that were collected while runs were going on.
     pub collected: u64,
 }
 
-/// The least a seed must bring on average, about half of what it does.
+/// Least average per seed, about half of the usual number.
 const TRANSITIONS: u64 = 100;
 const FAULTS: u64 = 30;
 const COMPLETED: u64 = 12;
-/// From so many seeds on every kind of fault must have struck once in so many, about a third of how often the rarest does:
-/// the frequent ones would hide that one has stopped.
+/// With at least `MANY` seeds, each kind of fault must have happened once in `ONE_IN` seeds, about a third of
+/// the rate of the rarest one. Without this, frequent faults would hide that another one never happens.
 const MANY: u64 = 100;
 const ONE_IN: u64 = 10;
 
-/// Says what is missing.
+/// Returns an error that names the floors that were missed.
 pub fn hold(seen: &Seen) -> Result<(), String> {
     let floors = [
         ("transitions", seen.transitions, TRANSITIONS),

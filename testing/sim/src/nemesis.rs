@@ -1,4 +1,4 @@
-//! Brings misfortune over the processes, and starts those again that died.
+//! Injects faults into processes and the world, and restarts processes that died.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
@@ -19,13 +19,13 @@ use crate::process::{Setup, boot};
 use crate::sim_world::SimWorld;
 use crate::workload::{Act, Action};
 
-/// The world's clock: virtual time, and where it jumped to.
+/// World clock: virtual time plus the sum of its jumps.
 pub struct WorldClock {
     kernel: Kernel,
     offset: AtomicI64,
 }
 
-/// Some moment; simulations need one from which calendars can be reckoned.
+/// World time at the start. Calendar rules need a real date.
 const EPOCH: i64 = 1_794_744_000_000;
 
 impl WorldClock {
@@ -45,7 +45,7 @@ impl Clock for WorldClock {
     }
 }
 
-/// Gives each process a handle of its own.
+/// Opens a world handle of its own for each process.
 pub type Doors = Arc<dyn Fn() -> Arc<dyn World> + Send + Sync>;
 
 pub struct Nemesis {
@@ -57,9 +57,9 @@ pub struct Nemesis {
     pub doors: Doors,
     pub actions: Arc<Vec<Action>>,
     pub owners: AtomicU32,
-    /// Who lives in which place now.
+    /// The process that runs in each place now.
     pub places: Mutex<BTreeMap<usize, (Owner, Stopper)>>,
-    /// Who was told to stop.
+    /// Processes that were asked to stop.
     pub stopping: Mutex<BTreeSet<Owner>>,
 }
 
@@ -68,7 +68,7 @@ impl Nemesis {
         Owner(self.owners.fetch_add(1, Ordering::SeqCst) + 1)
     }
 
-    /// Keeps one place occupied: whoever dies is followed by another, of the same name mostly.
+    /// Keeps one place occupied: a process that dies is replaced by another one, mostly with the same name.
     pub async fn keep_process(self: Arc<Self>, setup: Setup, place: usize) {
         let mut dice = Dice::new(self.seed, &format!("place {place}"));
         loop {
@@ -94,7 +94,8 @@ impl Nemesis {
         }
     }
 
-    /// A process that works starts runs, too: such as others start, under names of its own.
+    /// Starts runs from within a worker process: the same kinds of runs as clients start, under names of
+    /// their own.
     async fn start_within(self: Arc<Self>, owner: Owner, client: Client, count: u64) {
         let dice = Dice::new(self.seed, &format!("starts of {}", owner.0));
         let (network, log) = (self.network.clone(), self.log.clone());
@@ -119,7 +120,7 @@ impl Nemesis {
         }
     }
 
-    /// Keeps a client at work until all actions are done.
+    /// Keeps a client running until all actions are done.
     pub async fn keep_client(self: Arc<Self>) {
         let mut dice = Dice::new(self.seed, "client");
         while self.log.done() < self.actions.len() {
@@ -142,7 +143,7 @@ impl Nemesis {
         }
     }
 
-    /// Every second something may happen to everybody.
+    /// Draws faults for a random process and for the world, every 0.2 to 2 seconds.
     pub async fn strike(self: Arc<Self>) {
         let mut dice = Dice::new(self.seed, "nemesis");
         while !self.network.faults().is_calm() {
@@ -154,7 +155,7 @@ impl Nemesis {
         }
     }
 
-    /// Somebody who lives and moves.
+    /// Returns a random process that is neither dead nor stopped.
     fn victim(&self, dice: &mut Dice) -> Option<(Owner, Stopper)> {
         let kernel = &self.network.kernel;
         let places = self.places();
@@ -197,8 +198,8 @@ impl Nemesis {
         if network.strikes(NOBODY, Fault::ClockForward, || format!("by {length} ms")) {
             self.clock.jump(length);
         }
-        // Behind the high-water mark time stands still until the clock has caught up: a minute at most, for the calm has to
-        // wait for it.
+        // World time stands still while the clock is behind its high-water mark. A step back is at most a
+        // minute, because the calm phase waits for world time.
         let back = length / 60;
         if network.strikes(NOBODY, Fault::ClockBack, || format!("by {back} ms")) {
             self.clock.jump(-back);
@@ -209,7 +210,7 @@ impl Nemesis {
         }
     }
 
-    /// The end of all misfortune.
+    /// Ends all faults: wakes up stopped processes and switches the faults off.
     pub fn calm_down(&self) {
         self.network.faults().calm_down();
         self.network.fail_until(0);

@@ -1,6 +1,5 @@
-//! What lies between the processes and the world: requests and replies that take time, get lost, come twice or
-//! late, and wake-ups that may do the same. Everything that reaches the world passes here, and is shown to the
-//! checkers.
+//! The connection between the processes and the world. Requests, replies and wake-ups take time and may be
+//! lost, doubled or late. Everything that reaches the world passes here and is shown to the checkers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -20,9 +19,9 @@ use crate::faults::{Fault, Faults};
 use crate::stale_release::Formers;
 use crate::trace::Trace;
 
-/// A request that is not answered comes back as unavailable after this time.
+/// Time after which an unanswered request fails as unavailable.
 const PATIENCE_MS: u64 = 5_000;
-/// How late is late.
+/// Largest delay of a late request or reply.
 const LATE_MS: u64 = 40_000;
 
 pub struct Network {
@@ -32,16 +31,16 @@ pub struct Network {
     faults: Mutex<Faults>,
     pub dice: Mutex<Dice>,
     outage_until: Mutex<u64>,
-    /// What the world itself says; absent when every write is taken for a wake-up (worlds with threads of their
-    /// own would make this a matter of luck).
+    /// Wake-ups of the world. None when every write is taken for a wake-up: worlds with threads of their own
+    /// would send them at random moments.
     hints: Mutex<Option<Wakeups>>,
-    /// Workers listen; clients do not.
+    /// Wake-up senders of workers. Clients do not listen.
     seats: Mutex<BTreeMap<Owner, Arc<WakeupSenders>>>,
     workers: Mutex<BTreeSet<Owner>>,
     luck: Mutex<Luck>,
     pub formers: Mutex<Formers>,
     pub stored: Stored,
-    /// Where the futures of real worlds are waited for.
+    /// Runtime on which futures of real worlds are awaited.
     runtime: Option<tokio::runtime::Handle>,
 }
 
@@ -51,31 +50,31 @@ pub struct Call<R, T> {
     pub writes: bool,
     pub apply: for<'a> fn(&'a dyn World, R) -> BoxFuture<'a, WorldResult<T>>,
     pub shown: for<'a> fn(&'a R, &'a T) -> Option<Applied<'a>>,
-    /// The ids it is about, for those who read of its misfortunes.
+    /// Returns the ids the request is about, for trace lines about its faults.
     pub names: fn(&R) -> String,
 }
 
-/// How often something befell an owner that may have cost it its claims, or befell all.
+/// Faults that may have cost an owner its claims, counted per owner and for all owners.
 #[derive(Default)]
 pub struct Luck {
     own: BTreeMap<Owner, u64>,
     all: u64,
-    /// When it was last.
+    /// Virtual time of the last one.
     last: BTreeMap<Owner, u64>,
-    /// Requests of each owner that are late or lost right now.
+    /// Number of requests of each owner that are late or lost now.
     astray: BTreeMap<Owner, u64>,
-    /// Who is dead, stands still, or is about to leave: how many reasons there are.
+    /// Number of reasons why an owner is out of action: dead, stopped or shutting down.
     out: BTreeMap<Owner, u64>,
-    /// How far the world's clock is behind virtual time: now, and the least it ever was.
+    /// Lag of the world's clock behind virtual time: the current one and the smallest one so far.
     lag: Option<(i64, i64)>,
 }
 
-/// What counters that go wrong make of the world's time at most: processes take an answer two seconds behind their own
-/// time for a late one, and go two in a hundred wrong while they hear nothing.
+/// Largest error a drifting counter adds to a process's idea of world time. A process takes an answer 2 s
+/// behind its own time for a late one, and drifts by up to 2 % while it gets no answers.
 const COUNTED_AHEAD: Millis = Millis(4_000);
 
 impl Luck {
-    /// Whether something is wrong with an owner right now.
+    /// Returns whether something is wrong with an owner now.
     pub fn is_in_trouble(&self, owner: Owner) -> bool {
         [&self.out, &self.astray].iter().any(|reasons| reasons.get(&owner).is_some_and(|count| *count > 0))
     }
@@ -100,14 +99,14 @@ impl Luck {
         }
     }
 
-    /// What the world's clock showed at a moment of virtual time.
+    /// Records the world time at a moment of virtual time.
     pub fn clock_shows(&mut self, world: Timestamp, virtual_ms: u64) {
         let lag = i64::try_from(virtual_ms).unwrap_or(i64::MAX).saturating_sub(world.millis());
         self.lag = Some((lag, self.lag.map_or(lag, |(_, least)| least.min(lag))));
     }
 
-    /// By how much a process can be ahead of the world's time: it may have learnt it at any moment before and counted on,
-    /// while the world's clock was set back and time stood still there.
+    /// Returns how far a process can be ahead of world time. It may have read the time at any earlier moment
+    /// and counted on while the world's clock was set back and stood still.
     pub fn ahead(&self) -> Millis {
         let stood_still = self.lag.map_or(0, |(lag, least)| lag - least);
         Millis(u64::try_from(stood_still).unwrap_or_default() + COUNTED_AHEAD.as_u64())
@@ -117,7 +116,7 @@ impl Luck {
         self.all + self.own.get(&owner).copied().unwrap_or_default()
     }
 
-    /// When something last befell an owner, or all.
+    /// Returns the virtual time of the last fault of an owner, or of all owners.
     pub fn last(&self, owner: Owner) -> Option<u64> {
         self.last.get(&owner).max(self.last.get(&NOBODY)).copied()
     }
@@ -138,7 +137,7 @@ impl<R, T> Clone for Call<R, T> {
 }
 impl<R, T> Copy for Call<R, T> {}
 
-/// What will happen to one request.
+/// Faults and delays drawn for one request.
 struct Journey {
     there_ms: u64,
     late_there: bool,
@@ -169,22 +168,22 @@ impl Network {
         }
     }
 
-    /// Requests are waited for in this runtime.
+    /// Awaits requests on this runtime.
     pub fn with_runtime(self, runtime: tokio::runtime::Handle) -> Self {
         Self { runtime: Some(runtime), ..self }
     }
 
-    /// Wake-ups are those of the world.
+    /// Forwards the wake-ups of the world.
     pub fn listen(&self, hints: Wakeups) {
         *lock(&self.hints) = Some(hints);
     }
 
-    /// Whether it is to happen; whoever makes it happen calls [`Self::strike`].
+    /// Draws whether a fault is to happen. The caller calls [`Self::strike`] when it happens.
     pub fn draws(&self, fault: Fault) -> bool {
         lock(&self.faults).draws(fault)
     }
 
-    /// A fault happens now, to one owner or to all.
+    /// Records that a fault happens now, to one owner or to all.
     pub fn strike(&self, owner: Owner, fault: Fault, detail: impl FnOnce() -> String) {
         lock(&self.faults).count(fault);
         self.trace.strike(owner, fault, detail);
@@ -196,13 +195,13 @@ impl Network {
         }
     }
 
-    /// Whoever stood still moves again.
+    /// Records that a stopped owner runs again.
     pub fn wakes_up(&self, owner: Owner) {
         self.befalls(owner);
         lock(&self.luck).is_back(owner);
     }
 
-    /// What was drawn for now happens at once.
+    /// Draws a fault that happens at once, if drawn.
     pub fn strikes(&self, owner: Owner, fault: Fault, detail: impl FnOnce() -> String) -> bool {
         let struck = self.draws(fault);
         if struck {
@@ -215,7 +214,7 @@ impl Network {
         lock(&self.luck).befalls(owner, self.kernel.now());
     }
 
-    /// Something is wrong that no checker of requests can see.
+    /// Reports an error that no checker of requests can see.
     pub fn object(&self, check: &'static str, objection: Objection) {
         lock(&self.checks).object(check, objection);
     }
@@ -237,7 +236,7 @@ impl Network {
         *lock(&self.outage_until) = moment;
     }
 
-    /// Sends a request on its way and waits for what comes back.
+    /// Sends a request and waits for its reply.
     pub async fn call<R, T>(
         self: &Arc<Self>,
         owner: Owner,
@@ -249,7 +248,8 @@ impl Network {
         R: Clone + Debug + Send + Sync + 'static,
         T: Debug + Send + 'static,
     {
-        // What people ask for sets something as it should be now; coming again much later it means something else.
+        // An operator's request describes a state that is wanted now. A copy that arrives much later would
+        // undo newer requests, so it is never doubled.
         let by_people = call.name == "control" && !lock(&self.workers).contains(&owner);
         let journey = self.plan(call.writes, call.writes && !by_people);
         if journey.crash == Some(Fault::CrashBeforeWrite) {
@@ -343,7 +343,7 @@ impl Network {
         }
         self.on_the_way(owner, journey.back_ms, journey.late_back, || format!("reply of {}", name(&request)))
             .await;
-        // A reply to the dead cannot get lost.
+        // A dead process gets no reply, so none can be lost.
         if journey.reply_lost && !self.kernel.is_dead(owner) {
             self.strike(owner, Fault::LostReply, || name(&request));
             self.astray(owner, PATIENCE_MS).await;
@@ -352,7 +352,7 @@ impl Network {
         answer
     }
 
-    /// Nobody dies twice.
+    /// Kills the owner if the plan says so and it is not dead yet.
     fn dies(&self, owner: Owner, journey: &Journey, when: Fault, name: impl FnOnce() -> String) {
         if journey.crash == Some(when) && !self.kernel.is_dead(owner) {
             self.strike(owner, when, name);
@@ -369,7 +369,7 @@ impl Network {
         }
     }
 
-    /// So long nobody hears of a request.
+    /// Waits while a request is lost or late, and counts it as a fault of its owner.
     async fn astray(&self, owner: Owner, time_ms: u64) {
         lock(&self.luck).goes_astray(owner);
         self.kernel.sleep(time_ms).await;
@@ -377,7 +377,7 @@ impl Network {
         lock(&self.luck).is_found(owner);
     }
 
-    /// The request reaches the world.
+    /// Applies the request to the world and shows it to the checkers.
     pub fn apply<R, T>(
         self: &Arc<Self>,
         owner: Owner,
@@ -397,7 +397,7 @@ impl Network {
                 self.trace.note(owner, call.name, content, || {
                     applied.as_ref().map(Applied::show).unwrap_or_default()
                 });
-                // Only in memory clocks jump; real worlds take their time to tell theirs.
+                // Clocks jump only on the in-memory world, and reading the time of a real world takes long.
                 if applied.is_some() || self.runtime.is_none() {
                     let now = self.wait(world.now()).unwrap_or_default();
                     let mut luck = lock(&self.luck);
@@ -410,8 +410,8 @@ impl Network {
             }
             Err(error) => {
                 self.trace.note(owner, call.name, content, || error.to_string());
-                // What workers ask for can always be done, except that a run may have ended before they tell its history
-                // something. Operators may ask for what cannot.
+                // Workers' requests can always be served, with one exception: a run may end before a worker
+                // annotates its history. Operators may ask for the impossible.
                 let is_late = matches!(error, WorldError::Conflict(_))
                     && (call.names)(&request).starts_with("Annotate ");
                 if !error.is_passing() && !is_late && lock(&self.workers).contains(&owner) {
@@ -426,12 +426,12 @@ impl Network {
         answer
     }
 
-    /// Whether anything may go wrong here.
+    /// Returns whether any fault is possible in this simulation.
     pub fn has_faults(&self) -> bool {
         lock(&self.faults).are_any()
     }
 
-    /// Waits for a world. The in-memory one never makes anybody wait.
+    /// Blocks on a world's future. The in-memory world is always ready at once.
     pub fn wait<T>(&self, future: impl Future<Output = T>) -> T {
         match &self.runtime {
             Some(runtime) => runtime.block_on(future),
@@ -480,7 +480,7 @@ impl Network {
     }
 }
 
-/// A request by its kind and what it is about.
+/// Returns the name of a request with the ids it is about.
 fn called<R, T>(call: &Call<R, T>, request: &R) -> String {
     format!("{} {}", call.name, (call.names)(request)).trim_end().to_owned()
 }

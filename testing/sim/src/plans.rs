@@ -1,4 +1,4 @@
-//! Random drill programs that between them use every command and wait for every message.
+//! Random drill programs. Together they use every command and wait for every kind of message.
 
 use rhythm_core::drill::{Instruction, Plan, TaskCall};
 use rhythm_core::retry::RetryPolicy;
@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use crate::dice::Dice;
 
-/// Names signals go by.
+/// Signal names.
 pub const SIGNALS: &[&str] = &["go", "stop"];
 pub const QUEUES: &[&str] = &["default", "other"];
 
-/// What a plan may refer to.
+/// Runs and workflows a plan may refer to.
 pub struct Surroundings<'a> {
     /// Workflows it may start as children.
     pub children: &'a [String],
@@ -41,7 +41,7 @@ fn instruction(dice: &mut Dice, around: &Surroundings<'_>) -> Instruction {
         48..53 => {
             let mut task = task(dice);
             if dice.chance(0.2) {
-                // Nobody has a handler for it; only the timer, or the task's own deadline, ends the wait.
+                // No worker has a handler for this name; only the timer or the task's deadline ends the wait.
                 task.name = "unknown".into();
                 task.options.deadline = Some(Millis(dice.number(5_000..60_000)));
             }
@@ -73,7 +73,7 @@ fn family(dice: &mut Dice, around: &Surroundings<'_>) -> Instruction {
     if around.children.is_empty() {
         return Instruction::Keep(value(dice));
     }
-    // Now and then one that nobody has registered.
+    // Sometimes a workflow that is not registered.
     let workflow = match dice.chance(0.03) {
         true => "nowhere".to_owned(),
         false => dice.pick(around.children).clone(),
@@ -122,7 +122,7 @@ pub fn options(dice: &mut Dice) -> TaskOptions {
     }
 }
 
-/// Small mostly, now and then too large to stay inline.
+/// Returns a value, mostly small and sometimes too large to be stored inline.
 pub fn value(dice: &mut Dice) -> Value {
     match dice.chance(0.03) {
         true => Value::String(long_value()),
@@ -130,7 +130,7 @@ pub fn value(dice: &mut Dice) -> Value {
     }
 }
 
-/// Too large to stay inline.
+/// Returns a text too large to be stored inline.
 pub fn long_value() -> String {
     "v".repeat(70_000)
 }

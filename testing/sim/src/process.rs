@@ -26,7 +26,7 @@ use crate::network::Network;
 use crate::plans::QUEUES;
 use crate::sim_world::SimWorld;
 
-/// How a process is set up; the same after each restart.
+/// Configuration of a process. It stays the same after each restart.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Setup {
     pub name: String,
@@ -34,14 +34,14 @@ pub struct Setup {
     pub poll: Millis,
     pub concurrency: usize,
     pub run_batch: usize,
-    /// The most tasks of each queue at once; those left out have no limit of their own.
+    /// Largest number of concurrent tasks by queue. A queue that is not listed has no limit of its own.
     #[serde(default)]
     pub limits: Vec<(String, usize)>,
     #[serde(default)]
     pub results: Batches,
-    /// How much faster its counter runs than virtual time, in thousandths.
+    /// Drift of its monotonic clock against virtual time, in thousandths.
     pub drift: i64,
-    /// How many runs each of its lives starts by itself.
+    /// Number of runs that each process in this place starts itself.
     #[serde(default)]
     pub own_starts: u64,
 }
@@ -61,14 +61,14 @@ impl Setup {
         }
     }
 
-    /// The most tasks of a queue it does at once.
+    /// Returns the largest number of concurrent tasks of a queue.
     pub fn room_for(&self, queue: &str) -> usize {
         let limit =
             self.limits.iter().find(|(name, _)| name == queue).map_or(usize::MAX, |(_, limit)| *limit);
         limit.min(self.concurrency)
     }
 
-    /// No two alike would do for histories that must not depend on luck.
+    /// A default setup, for histories that must not depend on random settings.
     pub fn plain(number: u64) -> Self {
         Self {
             name: format!("w{number}"),
@@ -89,7 +89,7 @@ fn results(dice: &mut Dice) -> Batches {
     Batches { most, at_once, beside, few: most / 2 }
 }
 
-/// A third of the queues have one.
+/// Gives a third of the queues a limit.
 fn limits(dice: &mut Dice) -> Vec<(String, usize)> {
     let limited = QUEUES.iter().filter_map(|queue| {
         let limit = dice.index(4) + 1;
@@ -130,12 +130,12 @@ impl Spawned for Future {
     }
 
     fn ended(self: Box<Self>) -> BoxFuture<'static, ()> {
-        // Orders are carried out before anything else is polled.
+        // The kernel carries out aborts before it polls anything else.
         Box::pin(self.kernel.sleep(0))
     }
 }
 
-/// The counter of one machine.
+/// Monotonic clock of one machine.
 struct Drifting {
     kernel: Kernel,
     drift: i64,
@@ -149,7 +149,8 @@ impl Monotonic for Drifting {
     }
 }
 
-/// Starts a process; it runs as `owner` until it is stopped or killed. Also gives the client of those who live in it.
+/// Starts a process, which runs as `owner` until it is stopped or killed. Returns also a client for code
+/// inside the process.
 pub fn boot(
     network: &Arc<Network>,
     ledger: &Arc<Ledger>,
@@ -184,7 +185,7 @@ pub fn boot(
     let life = {
         let network = network.clone();
         async move {
-            // A world that is away when the process stops is no reason to object; nothing else is expected.
+            // A world that is unavailable when the process stops is expected; any other error is not.
             match driver.run(Duration::from_secs(3)).await {
                 Err(error) if !error.is_passing() => {
                     network.object(

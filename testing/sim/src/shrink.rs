@@ -1,10 +1,10 @@
-//! Makes a failing simulation smaller while the same checker still objects: fewer actions, fewer kinds of faults.
+//! Shrinks a failing simulation while the same checker objects: fewer actions, fewer kinds of faults.
 
 use crate::case::Case;
 use crate::sim::{Outcome, simulate};
 use crate::trace::Line;
 
-/// The smallest failing variant found, and what came of it with lines to read.
+/// Returns the smallest failing variant found and its outcome with a readable trace.
 pub fn shrink(case: &Case) -> (Case, Outcome) {
     let first = simulate(case, true);
     let Some(check) = first.violations.first().map(|violation| violation.check) else {
@@ -13,11 +13,11 @@ pub fn shrink(case: &Case) -> (Case, Outcome) {
     shrink_while(case, &|outcome| outcome.violations.iter().any(|violation| violation.check == check))
 }
 
-/// The smallest variant found whose outcome is still of the kind asked for.
+/// Returns the smallest variant found whose outcome is still `wanted`.
 pub fn shrink_while(case: &Case, wanted: &dyn Fn(&Outcome) -> bool) -> (Case, Outcome) {
     let holds = |variant: &Case| wanted(&simulate(variant, false));
     let mut smallest = case.clone();
-    // Leaving one thing out may let another go that could not before.
+    // Removing one thing may make it possible to remove another.
     loop {
         let before = size(&smallest);
         without_faults(&mut smallest, &holds);
@@ -44,7 +44,7 @@ fn without_faults(smallest: &mut Case, holds: &dyn Fn(&Case) -> bool) {
     }
 }
 
-/// Halves first, single ones at last.
+/// Removes halves first, single actions at last.
 fn without_actions(smallest: &mut Case, holds: &dyn Fn(&Case) -> bool) {
     let mut size = smallest.workload.actions.len().div_ceil(2);
     while size > 0 {
@@ -62,7 +62,7 @@ fn without_actions(smallest: &mut Case, holds: &dyn Fn(&Case) -> bool) {
     }
 }
 
-/// The lines about what the checker objects to, and every fault.
+/// Returns the trace lines about the checker's objections, and every fault.
 pub fn story(outcome: &Outcome) -> Vec<String> {
     let about: Vec<&String> = outcome.violations.iter().flat_map(|violation| &violation.about).collect();
     let concerns =
@@ -70,7 +70,7 @@ pub fn story(outcome: &Outcome) -> Vec<String> {
     outcome.lines.iter().filter(concerns).map(|line| line.show()).collect()
 }
 
-/// Whether a line names the id itself, not just a longer one.
+/// Returns whether a line names the id itself and not a longer id that contains it.
 fn mentions(text: &str, id: &str) -> bool {
     text.match_indices(id).any(|(at, _)| {
         let ends = text[at + id.len()..].chars().next();

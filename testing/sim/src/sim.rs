@@ -1,4 +1,4 @@
-//! One simulation from seed to verdict: chaos, calm, judgement.
+//! One simulation from seed to verdict: faults, calm, checks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,12 +27,12 @@ use crate::sim_world::SimWorld;
 use crate::trace::{Line, Trace};
 use crate::workload::Workload;
 
-/// The calm may last this long; what has not ended then never will.
+/// Limit of the calm phase. A run that has not ended by then never will.
 const CALM_MS: u64 = 2 * 3_600_000;
-/// Longer than any timer, delay or claim of a workload: so long nobody is helped.
+/// Time without help from the caretaker; longer than any timer, delay or lease of a workload.
 const QUIET_MS: u64 = 150_000;
 
-/// What came of it.
+/// Result of a simulation.
 pub struct Outcome {
     pub seed: u64,
     pub violations: Vec<Violation>,
@@ -40,26 +40,26 @@ pub struct Outcome {
     pub faults: BTreeMap<Fault, u64>,
     pub tally: BTreeMap<&'static str, u64>,
     pub runs: usize,
-    /// How the runs ended.
+    /// Number of runs by final status.
     pub statuses: BTreeMap<&'static str, u64>,
     pub virtual_ms: u64,
-    /// The same for the same case and commit.
+    /// Digest of the trace; equal for the same case and commit.
     pub digest: u64,
     pub lines: Vec<Line>,
     /// Every history as text.
     pub histories: BTreeMap<RunId, String>,
-    /// Where every run stands, its snapshot's bytes included.
+    /// State of every run, including the snapshot's bytes.
     pub states: BTreeMap<RunId, String>,
 }
 
-/// Where a simulation takes place.
+/// World on which a simulation runs.
 pub struct Place {
     pub doors: Doors,
-    /// Where the requests of a real world are waited for.
+    /// Runtime on which requests to a real world are awaited.
     pub runtime: Option<tokio::runtime::Handle>,
 }
 
-/// With faults, on the in-memory world.
+/// Simulates a case with faults on the in-memory world.
 pub fn simulate(case: &Case, readable: bool) -> Outcome {
     guarded(case, || {
         let faults = Faults::new(case.seed, &case.rates);
@@ -72,12 +72,12 @@ pub fn simulate(case: &Case, readable: bool) -> Outcome {
     })
 }
 
-/// Without faults, on any world: the histories are the same on all of them.
+/// Simulates a case without faults on any world. The histories are the same on all worlds.
 pub fn simulate_on(case: &Case, readable: bool, open: impl FnOnce(Arc<dyn Clock>) -> Place) -> Outcome {
     guarded(case, || run(case, readable, Faults::none(), |clock| (open(clock), None)))
 }
 
-/// A panic outside all futures is a violation as well.
+/// Turns a panic outside of all futures into a violation.
 fn guarded(case: &Case, simulation: impl FnOnce() -> Outcome) -> Outcome {
     catch_unwind(AssertUnwindSafe(simulation)).unwrap_or_else(|panic| Outcome {
         seed: case.seed,
@@ -130,10 +130,10 @@ fn run(
     judge(case, &nemesis, &outside, played)
 }
 
-/// Why a simulation had to be broken off.
+/// The simulation was stopped early by a panic or a livelock.
 struct BrokenOff;
 
-/// Chaos, calm, help for those who wait.
+/// Plays the faults and the calm, then lets the caretaker help waiting runs.
 fn play(
     case: &Case,
     executor: &mut Executor,
@@ -159,8 +159,9 @@ fn play(
     network.trace.mark(NOBODY, "calm", String::new);
     turn(kernel.now() + CALM_MS, &|| nemesis.log.done() >= nemesis.actions.len())?;
     if !tame {
-        // Nobody helps before all that is due by itself has happened: help could hide what was forgotten. After
-        // clocks were set back the world's time may stand still for a while.
+        // The caretaker starts only after everything that is due by itself has happened: its help could hide
+        // that the engine forgot something. World time is awaited, too, because it may stand still after a
+        // clock was set back.
         let world_now = || network.wait(outside.world().now()).unwrap_or_default();
         let (end, quiet) = (kernel.now() + CALM_MS, world_now().plus(Millis(QUIET_MS)));
         while kernel.now() < end && world_now() < quiet {
@@ -170,7 +171,7 @@ fn play(
         network.checks.lock().unwrap_or_else(PoisonError::into_inner).settled(&view);
     }
     let done = Arc::new(AtomicBool::new(false));
-    // What the caretaker does is seen by the checkers, too.
+    // Requests of the caretaker are shown to the checkers, too.
     let world = Arc::new(SimWorld::new(network.clone(), NOBODY, (nemesis.doors)()));
     let client = client_on(world, &nemesis.log);
     let caretaker =
@@ -179,7 +180,7 @@ fn play(
     turn(kernel.now() + CALM_MS, &|| done.load(Ordering::SeqCst))
 }
 
-/// What every workflow may do, as the workload has it.
+/// Returns the tasks and timers each workflow may ask for, read from the workload.
 fn sketches(workload: &Workload) -> BTreeMap<String, Sketch> {
     let read = workload.workflows.iter().map(|(name, source)| {
         (name.clone(), Sketch::of(source).expect("the workload has readable programs"))
@@ -187,7 +188,7 @@ fn sketches(workload: &Workload) -> BTreeMap<String, Sketch> {
     read.collect()
 }
 
-/// Drills and graphs are JSON; a flow has its plan in its first line.
+/// Returns the kind of a workflow. Drills and graphs are JSON; a flow has its plan in its first line.
 fn kind(source: &str) -> WorkflowKind {
     match Sketch::of(source) {
         Some(Sketch::Graph(_)) => WorkflowKind::Graph,
@@ -224,7 +225,7 @@ fn assemble(
     (Arc::new(nemesis), outside)
 }
 
-/// All there is to see now.
+/// Reads the state of the world and the logs.
 fn look_around<'a>(nemesis: &'a Nemesis, client: &Client) -> View<'a> {
     let network = &nemesis.network;
     View {
@@ -246,7 +247,7 @@ fn judge(case: &Case, nemesis: &Nemesis, client: &Client, played: Result<(), Bro
     let mut histories: BTreeMap<RunId, String> = BTreeMap::new();
     let mut states: BTreeMap<RunId, String> = BTreeMap::new();
     let mut statuses: BTreeMap<&'static str, u64> = BTreeMap::new();
-    // What was broken off has no end to judge.
+    // A simulation that was stopped early has no final state to check.
     if played.is_ok() {
         let view = look_around(nemesis, client);
         let ids: Vec<RunId> = view.runs.keys().cloned().collect();
@@ -281,7 +282,8 @@ fn judge(case: &Case, nemesis: &Nemesis, client: &Client, played: Result<(), Bro
     }
 }
 
-/// Retention comes last: of all that ended it leaves what somebody has to decide about, with the runs above it, whole.
+/// Runs retention at the end. It must keep exactly the runs with a pending dead letter and the runs above
+/// them, with their history.
 fn forget(network: &Network, client: &Client, view: &View<'_>, checks: &mut Checks) {
     let pending = view.letters.iter().filter(|letter| letter.status == LetterStatus::Pending);
     let kept: BTreeSet<&RunId> = pending.filter_map(|letter| letter.run.as_ref()).collect();
@@ -301,7 +303,7 @@ fn forget(network: &Network, client: &Client, view: &View<'_>, checks: &mut Chec
             None if wanted => {
                 checks.object("retention", object("it is gone, and a letter of it was pending"))
             }
-            // What ended in this very instant is not older than nothing.
+            // A run that ended in this very millisecond is not old enough to be removed.
             Some(_) if !wanted && seen.picture.summary.ended_at < Some(view.now) => {
                 checks.object("retention", object("nothing keeps it, and it is still there"))
             }

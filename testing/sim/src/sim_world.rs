@@ -1,4 +1,4 @@
-//! One process's end of the network: a world whose every method is a request on its way.
+//! A world handle of one process. Each method is sent as a request through the simulated network.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -17,18 +17,18 @@ use crate::stale_release;
 pub struct SimWorld {
     network: Arc<Network>,
     owner: Owner,
-    /// This process's own handle: when it is gone, the world knows that the process is.
+    /// World handle of this process. When it is dropped, the world knows that the process is gone.
     world: Arc<dyn World>,
     wakeups: Arc<WakeupSenders>,
 }
 
 impl SimWorld {
-    /// A client's end: nobody wakes it up.
+    /// Opens a client's handle, which gets no wake-ups.
     pub fn new(network: Arc<Network>, owner: Owner, world: Arc<dyn World>) -> Self {
         Self { network, owner, world, wakeups: Arc::new(WakeupSenders::default()) }
     }
 
-    /// A worker's end, which hears wake-ups.
+    /// Opens a worker's handle, which gets wake-ups.
     pub fn of_worker(network: Arc<Network>, owner: Owner, world: Arc<dyn World>) -> Self {
         let end = Self::new(network, owner, world);
         end.network.join(owner, end.wakeups.clone());
@@ -50,7 +50,7 @@ impl Drop for SimWorld {
     }
 }
 
-/// Of a blob, whose name says it all to those who compare.
+/// Content of a blob. The trace shows only its length; the blob's hash identifies it.
 #[derive(Clone)]
 struct Content(Arc<[u8]>);
 
@@ -64,7 +64,7 @@ fn list<'a>(ids: impl Iterator<Item = &'a str>) -> String {
     ids.collect::<Vec<_>>().join(" ")
 }
 
-/// A read, which no checker looks at.
+/// A read. Checkers do not see it.
 macro_rules! read {
     ($self:ident, $name:literal, $request:expr, $apply:expr) => {
         $self
@@ -82,7 +82,7 @@ macro_rules! read {
     };
 }
 
-/// A write, shown to the checkers.
+/// A write. Checkers see it.
 macro_rules! write {
     ($self:ident, $name:literal, $request:expr, $apply:expr, $shown:expr) => {
         write!($self, $name, $request, $apply, $shown, |_| String::new())

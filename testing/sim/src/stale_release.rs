@@ -1,4 +1,5 @@
-//! Whoever lost a run and does not know it yet gives it back: late, and while the next one holds it.
+//! The fault `StaleRelease`: a process that lost a run without knowing it gives the run back late, while the
+//! next process holds it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
@@ -11,16 +12,16 @@ use crate::faults::Fault;
 use crate::network::Network;
 use crate::sim_world::COMMIT;
 
-/// So soon after the next claim that it is mostly still held.
+/// Longest delay after the next claim; short enough that the run is mostly still held.
 const AFTER_MS: u64 = 5;
 
-/// A process, and as whom it claims.
+/// A process and the identity it claims with.
 pub type Claimant = (Owner, TenantId, WorkerId);
 
-/// Who claimed each run last, and with which number.
+/// The last claimant of each run, with its claim number.
 pub type Formers = BTreeMap<RunId, (Claimant, u64)>;
 
-/// Every run just claimed may be given back by whoever had it before.
+/// Gives each newly claimed run a chance to be given back by its former claimant.
 pub fn give_back_again(network: &Arc<Network>, world: &Arc<dyn World>, by: Claimant, claimed: &ClaimedRuns) {
     for run in &claimed.runs {
         let mut formers = network.formers.lock().unwrap_or_else(PoisonError::into_inner);

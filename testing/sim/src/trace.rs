@@ -1,5 +1,5 @@
-//! What happened, in order: a digest of all contents always, so that two runs of a seed can be compared, and lines
-//! to read when asked for.
+//! Events of a simulation in order. A digest of all contents is always computed, so that two runs of a seed
+//! can be compared; readable lines are kept on request.
 
 use std::fmt::{Debug, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,13 +18,13 @@ struct Log {
     lines: Option<Vec<Line>>,
 }
 
-/// One thing that happened.
+/// One event of the trace.
 #[derive(Clone, Debug)]
 pub struct Line {
     pub at: u64,
     pub owner: Owner,
     pub text: String,
-    /// A misfortune, or what became of one: part of every story.
+    /// True for faults and their consequences, which are always shown.
     pub struck: bool,
 }
 
@@ -41,17 +41,18 @@ impl Trace {
         Self { kernel, log: Mutex::new(log) }
     }
 
-    /// `what` and `content` go into the digest; `text` is only made when somebody will read it.
+    /// Records an event. `what` and `content` go into the digest; `text` is only built when lines are kept.
     pub fn note(&self, owner: Owner, what: &str, content: &dyn Debug, text: impl FnOnce() -> String) {
         self.write(owner, what, content, false, text);
     }
 
-    /// A fault that happens now.
+    /// Records a fault that happens now.
     pub fn strike(&self, owner: Owner, fault: Fault, text: impl FnOnce() -> String) {
         self.write(owner, &format!("FAULT {}", fault.name()), &(), true, text);
     }
 
-    /// What frames the faults: starts and ends of processes and of pauses, requests that met an outage, the calm.
+    /// Records an event that surrounds faults: start and end of processes and pauses, requests during an
+    /// outage, the calm.
     pub fn mark(&self, owner: Owner, what: &str, text: impl FnOnce() -> String) {
         self.write(owner, what, &(), true, text);
     }
@@ -77,7 +78,7 @@ impl Trace {
         }
     }
 
-    /// Mixes the outcome into the digest.
+    /// Adds the outcome to the digest and returns it.
     pub fn seal(&self, outcome: &str) -> u64 {
         let mut log = self.lock();
         log.digest.bytes(outcome.as_bytes());

@@ -1,4 +1,4 @@
-//! What the clients of a simulation do, and when: derived from the seed before anything runs.
+//! Actions of the clients of a simulation and their times, all derived from the seed before the start.
 
 use rhythm_core::cron::{CatchUp, Overlap};
 use rhythm_core::drill::{Drill, Instruction};
@@ -10,12 +10,12 @@ use crate::dice::Dice;
 use crate::graphs;
 use crate::plans::{self, QUEUES, SIGNALS, Surroundings};
 
-/// A workload: workflows to register and actions in order of time.
+/// Workflows to register, and actions in order of time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Workload {
     pub workflows: Vec<(String, String)>,
     pub actions: Vec<Action>,
-    /// How long faults strike.
+    /// Duration of the phase with faults.
     pub chaos_ms: u64,
 }
 
@@ -53,7 +53,7 @@ pub enum Act {
     Patch {
         run: String,
         operations: Value,
-        /// Cases that were kept before patches had ids have none.
+        /// Absent in kept cases from before patches had ids.
         #[serde(default)]
         id: Option<String>,
     },
@@ -78,7 +78,7 @@ pub enum Act {
     Retry {
         run: String,
     },
-    /// The node a run stopped at, once more; with a config, in its place.
+    /// Retries the node a run stopped at, with another config if one is given.
     RetryNode {
         run: String,
         config: Option<Value>,
@@ -107,7 +107,7 @@ pub enum Act {
 }
 
 impl Act {
-    /// The run it is about.
+    /// Returns the run the action is about.
     pub fn run(&self) -> Option<&str> {
         match self {
             Self::Start { run, .. }
@@ -144,7 +144,7 @@ impl Workload {
                 actions.push(Action { at: at + dice.skewed(chaos_ms), act });
             }
             for _ in 0..graph.as_ref().map_or(0, |_| dice.number(0..4)) {
-                // Late enough that there is something to mend.
+                // Late enough that there may be something to repair.
                 let after = dice.number(chaos_ms / 4..chaos_ms);
                 actions.push(Action { at: at + after, act: mend_graph(&mut dice, run.clone()) });
             }
@@ -155,20 +155,20 @@ impl Workload {
     }
 }
 
-/// The document of a workflow that is a graph.
+/// Returns the document of a workflow that is a graph.
 fn graph_of(source: &str) -> Option<Value> {
     let document: Value = serde_json::from_str(source).ok()?;
     document.get("nodes").is_some().then_some(document)
 }
 
-/// Grandchildren, children, and those that are started by hand.
+/// Generates the workflows by level: grandchildren, children, and those started by clients.
 fn workflows(dice: &mut Dice, runs: &[String]) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
     for level in 0..3 {
         let children: Vec<String> = all.iter().map(|(name, _)| name.clone()).collect();
         for number in 0..dice.number(1..3) {
             let plan = plans::plan(dice, &Surroundings { children: &children, runs });
-            // A third of them are flows that do the same, and a third are graphs.
+            // A third are flows that do the same as the drill, a third are graphs.
             let source = match dice.number(0..3) {
                 0 => plan.to_flow(),
                 1 => Drill::new(plan).source(),
@@ -191,7 +191,7 @@ fn start(dice: &mut Dice, run: &str, workflow: String) -> Act {
     }
 }
 
-/// Something a client does to a run.
+/// Generates one action of a client on a run.
 fn visit_run(dice: &mut Dice, run: &str, visit: u64, graph: Option<&Value>) -> Act {
     let run = run.to_owned();
     match dice.number(0..100) {
@@ -220,13 +220,13 @@ fn visit_run(dice: &mut Dice, run: &str, visit: u64, graph: Option<&Value>) -> A
     }
 }
 
-/// What people do when a graph went wrong, or should not have gone at all.
+/// Generates a repair of a graph: retry a node or compensate.
 fn mend_graph(dice: &mut Dice, run: String) -> Act {
     if dice.chance(0.5) {
         let config = dice.chance(0.7).then(|| graphs::config(dice));
         return Act::RetryNode { run, config };
     }
-    // Its first commands may have started a child, whose work is taken back while its parent goes on.
+    // Some of these target a child, which is compensated while its parent goes on.
     let run = match dice.chance(0.2) {
         true => RunId::new(run).child(CommandId(dice.number(1..5))).to_string(),
         false => run,
@@ -234,7 +234,7 @@ fn mend_graph(dice: &mut Dice, run: String) -> Act {
     Act::Compensate { run }
 }
 
-/// Standalone tasks, schedules, and what operators do to everything.
+/// Adds standalone tasks, schedules, and operators' requests.
 fn bystanders(dice: &mut Dice, workflows: &[String], chaos_ms: u64, actions: &mut Vec<Action>) {
     for number in 0..dice.number(0..8) {
         let (task, call) = (format!("t{number}"), plans::task(dice));
@@ -259,7 +259,7 @@ fn bystanders(dice: &mut Dice, workflows: &[String], chaos_ms: u64, actions: &mu
             other => (Act::SettleDead { requeue: other > 2 }, None),
         };
         actions.push(Action { at, act });
-        // Now and then only the calm resumes what was paused.
+        // Some paused objects are resumed only in the calm phase.
         if let Some(undo) = undo.filter(|_| dice.chance(0.7)) {
             actions.push(Action { at: at + dice.skewed(chaos_ms), act: undo });
         }

@@ -1,4 +1,4 @@
-//! What comes again changes nothing: small simulations with one kind of fault, which strikes often.
+//! Repeated requests change nothing: small simulations with one kind of fault at a high rate.
 #![allow(clippy::unwrap_used)]
 
 use rhythm_core::Millis;
@@ -21,7 +21,7 @@ fn play(fault: Fault, workflow: &str, actions: Vec<Action>) -> Outcome {
     outcome
 }
 
-/// There is one worker: who fires what was fired before is its own request that comes again.
+/// There is only one worker, so a second fire can only be its own request repeated.
 #[test]
 fn a_schedule_fired_twice_by_its_worker_starts_once() {
     let (catch_up, overlap) = (CatchUp::All, Overlap::Allow);
@@ -32,7 +32,7 @@ fn a_schedule_fired_twice_by_its_worker_starts_once() {
     assert_eq!(seen("fire schedule"), outcome.runs as u64);
 }
 
-/// A client that does not know whether its patch arrived sends it again: it is one patch.
+/// A client that does not know whether its patch arrived sends it again. Both count as one patch.
 #[test]
 fn a_patch_sent_again_after_a_lost_reply_is_applied_once() {
     let graph = r#"{"nodes": [{"id": "a", "type": "delay", "config": {"for": "60000ms"}, "dependents": ["b"]},

@@ -1,5 +1,5 @@
-//! Simulations in every test run: kept seeds, the first two hundred and forty, and that a seed decides everything.
-//! `make sim` plays others.
+//! Simulations in every test run: the kept seeds, the first 240 seeds, and a check that the seed decides
+//! everything. `make sim` runs other seeds.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 use std::collections::BTreeMap;
@@ -12,10 +12,10 @@ use rhythm_sim::minimums;
 use rhythm_sim::shrink::{shrink, story};
 use rhythm_sim::sim::{Outcome, simulate};
 
-/// Seeds per test; four tests of them run side by side.
+/// Seeds per test. Four tests of them run in parallel.
 const SEEDS: u64 = 60;
 
-/// What operators and upkeep ask of a world beside those that write rows.
+/// Requests of operators and upkeep that write no history row.
 const CONTROLS: [&str; 10] = [
     "take back",
     "pause workflow",
@@ -32,7 +32,7 @@ const CONTROLS: [&str; 10] = [
 fn check(case: &Case) -> Outcome {
     let outcome = simulate(case, false);
     if !outcome.violations.is_empty() {
-        // Before shrinking, which may take long or not come back.
+        // Printed before shrinking, which may take long or hang.
         eprintln!("seed {}: {:#?}", case.seed, outcome.violations);
         let (_, smallest) = shrink(case);
         panic!("seed {}: {:#?}\n{}", case.seed, smallest.violations, story(&smallest).join("\n"));
@@ -40,7 +40,7 @@ fn check(case: &Case) -> Outcome {
     outcome
 }
 
-/// Runs a stretch of seeds and tells what it saw.
+/// Checks a range of seeds and returns the counts of what happened.
 fn stretch(from: u64) -> (BTreeMap<Fault, u64>, BTreeMap<&'static str, u64>) {
     let (mut faults, mut tally, mut statuses, mut transitions) =
         (BTreeMap::new(), BTreeMap::new(), BTreeMap::new(), 0);
@@ -75,14 +75,15 @@ fn the_first_seeds_hold_3() {
     stretch(2 * SEEDS);
 }
 
-/// Workloads that never use a command, and faults that never strike, would test nothing.
+/// Fails when a command is never used or a fault never happens: such simulations would test nothing.
 #[test]
 fn every_fault_strikes_and_every_command_and_message_is_used() {
     let (faults, tally) = stretch(3 * SEEDS);
     let missing: Vec<&str> =
         Fault::ALL.iter().filter(|fault| !faults.contains_key(fault)).map(|fault| fault.name()).collect();
     assert_eq!(missing, Vec::<&str>::new(), "faults that never struck");
-    // No workload forks a run or changes its version (no program can ask for it); attempts are listed beside the history.
+    // No workload forks a run or changes its version, because no program can ask for it. Attempts are listed
+    // beside the history.
     let later = ["forked", "step_retrying", "version_changed"];
     let commands = ["cancel_task", "cancel_timer", "cancel_child", "compensator"];
     let commits = ["fused commit", "begun run", "stale commit", "blob collected"];
@@ -127,7 +128,7 @@ fn a_seed_decides_everything() {
     assert_ne!(digest(7), digest(8));
 }
 
-/// Addresses, environments and hash seeds differ from process to process; simulations do not.
+/// Addresses, environments and hash seeds differ between processes; simulations must not.
 #[test]
 fn two_processes_have_the_same_digest() {
     let replay = || {
@@ -140,7 +141,7 @@ fn two_processes_have_the_same_digest() {
     assert!(one.contains(&here), "{here} here, elsewhere {one}");
 }
 
-/// Written down and read again it is the same simulation.
+/// A case that was written to a file and read again gives the same simulation.
 #[test]
 fn a_case_survives_being_written_down() {
     let case = Case::of(11);

@@ -1,4 +1,4 @@
-//! The same seeds, without faults, on every world: byte-equal histories and snapshots.
+//! Runs the same seeds without faults on every world and compares histories and snapshots byte by byte.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 use std::collections::BTreeMap;
@@ -13,15 +13,15 @@ use rhythm_worlds::sqlite::{SqliteOptions, SqliteWorld};
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::NoTls;
 
-/// Every request of every seed is a round trip: few here, more on demand with `SIM_WORLD_SEEDS=100`, and one alone with
-/// `SIM_WORLD_FROM=33 SIM_WORLD_SEEDS=1`.
+/// Range of seeds. Every request is a round trip, so only a few run here. `SIM_WORLD_SEEDS=100` runs more;
+/// `SIM_WORLD_FROM=33 SIM_WORLD_SEEDS=1` runs a single one.
 fn seeds() -> std::ops::Range<u64> {
     let told = |name| std::env::var(name).ok().and_then(|count| count.parse().ok());
     let from = told("SIM_WORLD_FROM").unwrap_or(0);
     from..from + told("SIM_WORLD_SEEDS").unwrap_or(12)
 }
 
-/// What must be among that on which worlds agree: every kind of program, failures, and what people do to runs.
+/// Events that must occur in the compared runs: every kind of program, failures, and operators' requests.
 const WANTED: [&str; 25] = [
     "node_emitted",
     "node_consumed",
@@ -61,7 +61,7 @@ fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
 
-/// Compares a world with the in-memory one.
+/// Compares a world with the in-memory world.
 fn agree(simulate: impl Fn(u64) -> Outcome) {
     let (mut transitions, mut seen) = (0, BTreeMap::<&str, u64>::new());
     for seed in seeds() {
@@ -78,7 +78,8 @@ fn agree(simulate: impl Fn(u64) -> Outcome) {
     assert_eq!(missing, Vec::<&str>::new(), "among what agreed there was none of these");
 }
 
-/// Where two simulations part is in their traces; where that shows, in their histories.
+/// Compares histories and states. On a difference, shows where the traces first differ and where the
+/// histories do.
 fn assert_same(seed: u64, one: &Outcome, other: &Outcome) {
     if one.histories == other.histories {
         assert_eq!(one.states, other.states, "seed {seed}: the same histories, other snapshots");
@@ -116,7 +117,7 @@ fn postgres_writes_the_same_histories() {
         let opener = runtime.handle().clone();
         simulate_on(&Case::tame(seed), true, |clock| {
             let doors = move || -> Arc<dyn World> {
-                // Lanes write side by side: what they create in the same millisecond has no order.
+                // With more lanes, rows created in the same millisecond have no fixed order.
                 let options =
                     PostgresOptions { clock: Some(clock.clone()), lanes: 1, ..PostgresOptions::default() };
                 Arc::new(opener.block_on(PostgresWorld::connect(&url, options)).unwrap())

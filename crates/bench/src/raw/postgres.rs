@@ -1,4 +1,4 @@
-//! One step is one statement; a hundred are four statements over arrays in one pipelined transaction.
+//! One step is one statement. A hundred steps are four statements over arrays in one pipelined transaction.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::figures::Samples;
 
 type Parameter<'a> = &'a (dyn ToSql + Sync);
 
-/// In a schema of its own that is dropped afterwards.
+/// Measures in a schema of its own, which is dropped afterwards.
 pub async fn limit(url: &str, each: Duration) -> Result<RawLimit, BenchError> {
     let db = database::connect(url).await?;
     let measured = on(&db, each).await;
@@ -81,7 +81,7 @@ impl Statements {
         })
     }
 
-    /// One pipelined round trip, as the world does it.
+    /// Commits a batch in one pipelined round trip, as the world does.
     async fn commit(&self, db: &Client, runs: &[Run], payloads: &Payloads) -> Result<(), Error> {
         let ids: Vec<&str> = runs.iter().map(|run| run.id.as_str()).collect();
         let revisions: Vec<i64> = runs.iter().map(|run| run.revision).collect();

@@ -1,4 +1,5 @@
--- As the world's own sessions have it. Without these plans the queue is scanned, with all the rows that are gone.
+-- Same settings as the world's own sessions. With other plans the queue is scanned, including all its dead
+-- tuples.
 SET synchronous_commit = on;
 SET plan_cache_mode = force_generic_plan;
 SET enable_seqscan = off;

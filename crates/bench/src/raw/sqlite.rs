@@ -1,6 +1,7 @@
-//! SQLite has no statements that write into several tables: one step is four prepared statements, and so are a hundred,
-//! each over all the rows. These take 24,800 instructions a step, single rows 30,500; `json_each` took half as much
-//! processor time again as single rows. Without `OR ROLLBACK` the time in system calls doubled.
+//! SQLite has no statement that writes into several tables, so one step is four prepared statements. A
+//! hundred steps are four statements over all rows: 24,800 instructions a step, against 30,500 for single
+//! rows. `json_each` took half as much processor time again as single rows. Without `OR ROLLBACK` the time in
+//! system calls doubled.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,7 +11,7 @@ use rusqlite::{Connection, Statement, ToSql, TransactionBehavior, params};
 use super::{BATCH, INPUT, Payloads, RawLimit, Run, Stopwatch, limit as raw_limit};
 use crate::figures::Samples;
 
-/// On a database file of its own beside the measured one: same disk, same settings.
+/// Measures in a new database file beside the measured one: same disk, same settings.
 pub fn limit(folder: &Path, each: Duration) -> rusqlite::Result<RawLimit> {
     let path = folder.join("raw-limit.db");
     let measured = on(&path, each);
@@ -86,7 +87,7 @@ fn step(db: &Connection, run: &Run, Payloads { snapshot, data }: &Payloads) -> r
     Ok(())
 }
 
-/// The statements of a whole batch.
+/// Statements of a whole batch.
 struct Texts {
     update: String,
     delete: String,
@@ -125,7 +126,7 @@ impl Texts {
     }
 }
 
-/// Repeats what stands between the marks once for each run.
+/// Repeats the part between the marks once for each run.
 fn for_batch(text: &str) -> String {
     let repeated =
         |(place, part): (usize, &str)| if place == 1 { vec![part; BATCH].join(",") } else { part.to_owned() };
@@ -134,7 +135,8 @@ fn for_batch(text: &str) -> String {
 
 type Bind<'a> = dyn FnMut(&dyn ToSql) -> rusqlite::Result<()> + 'a;
 
-/// Executes a statement with a row for each run; one that found fewer rows would be no measurement.
+/// Executes a statement with a row for each run. Fails when it found fewer rows, because then it measured
+/// nothing.
 fn with_rows(
     statement: &mut Statement<'_>,
     runs: &[Run],

@@ -1,4 +1,4 @@
--- The snapshot is taken by the first statement, not by BEGIN.
+-- The first statement takes the snapshot, not BEGIN.
 SET idle_in_transaction_session_timeout = 0;
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT count(*) FROM pg_catalog.pg_class;

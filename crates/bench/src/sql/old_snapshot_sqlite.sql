@@ -1,3 +1,3 @@
--- A transaction of SQLite reads from the moment of its first statement.
+-- A transaction of SQLite takes its snapshot at its first statement.
 BEGIN;
 SELECT count(*) FROM sqlite_schema;

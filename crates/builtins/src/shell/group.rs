@@ -1,4 +1,4 @@
-//! A program and whatever it started, as far as it stays in its process group.
+//! The process group of a program: the program and the processes it started that stay in the group.
 
 use std::time::Duration;
 
@@ -6,26 +6,26 @@ use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::process::Child;
 use tokio::time::{Instant, sleep, timeout};
 
-/// So long it may clean up after SIGTERM.
+/// Time to clean up between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(5);
-/// How often it is looked whether anything is left.
+/// Interval of checks whether a process of the group is left.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Killed when it is dropped, unless it was left alone or has ended.
+/// Dropping it kills the group, unless `leave` was called or `stop` saw the group end.
 pub struct Group(Option<Pid>);
 
 impl Group {
-    /// The child leads its group.
+    /// Returns the group that this child leads.
     pub fn of(child: &Child) -> Self {
         Self(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)))
     }
 
-    /// The program has ended by itself: what it left running is meant to run.
+    /// Leaves the group running: the program has ended, and the processes it left were meant to go on.
     pub fn leave(mut self) {
         self.0 = None;
     }
 
-    /// Asks all of it to end, and kills what does not.
+    /// Sends SIGTERM to the group, waits for its end and sends SIGKILL after the grace time.
     pub async fn stop(mut self, child: &mut Child) {
         let Some(group) = self.0 else { return };
         let _ = kill_process_group(group, Signal::TERM);

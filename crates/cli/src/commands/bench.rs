@@ -1,5 +1,5 @@
-//! `rhythm bench`: measures this machine. What is measured, and how, is in `rhythm-bench`; here are the options and
-//! the answers.
+//! `rhythm bench`: measures this machine. `rhythm-bench` owns the workloads; this file has the options and
+//! the output.
 
 mod options;
 mod show;
@@ -57,7 +57,7 @@ impl Bench {
                     Err(error) if alone || matches!(error, BenchError::Interrupted) => {
                         return Err(error.into());
                     }
-                    // The others may still tell something.
+                    // A failed workload does not stop the others.
                     Err(error) => {
                         settings.output.note(format!("{} could not be measured: {error}", workload.name()));
                         failed = failed.or(Some(error));
@@ -70,7 +70,7 @@ impl Bench {
     }
 }
 
-/// SQLite always, and PostgreSQL where one is named.
+/// Returns the worlds to measure: SQLite always, and PostgreSQL if one is named.
 fn all_worlds(settings: &Settings) -> Vec<String> {
     let named = settings.world.clone();
     if !named.starts_with("sqlite:") {
@@ -80,14 +80,15 @@ fn all_worlds(settings: &Settings) -> Vec<String> {
     [named].into_iter().chain(server).collect()
 }
 
-/// One workload on a ground of its own, which is gone afterwards however this ends.
+/// Measures one workload in its own database, which is removed afterwards, also after an error or an
+/// interrupt.
 async fn measure(
     workload: &Workload,
     world: &str,
     raw_ms: u32,
     settings: &Settings,
 ) -> Result<Vec<Report>, BenchError> {
-    // Listen before there is anything to clear up.
+    // Listen for signals before there is anything to clean up.
     let interrupted = signals::interrupted()?;
     let ground = Ground::like(world).await?;
     let out = settings.output;

@@ -87,7 +87,7 @@ impl Check {
     }
 }
 
-/// What is to be said about a file, and the tasks it starts.
+/// The diagnostics of a file, and the tasks it starts.
 struct Findings {
     diagnostics: Vec<Diagnostic>,
     tasks: Vec<String>,
@@ -119,7 +119,7 @@ fn compiled(path: &str, source: &str) -> Option<Code> {
     Code::from_json(&defined.definition.compiled).ok()
 }
 
-/// One line a step: its number, where it comes from, what it does. Then who takes their errors.
+/// Lists the compiled steps, one per line: number, line of the source, action. The error handlers follow.
 fn shown(code: &Code) -> String {
     let steps =
         code.places.iter().enumerate().map(|(number, place)| {

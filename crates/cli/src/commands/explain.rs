@@ -40,7 +40,7 @@ impl Explain {
     }
 }
 
-/// No world is opened for that.
+/// Prints the page of an error code. This opens no world.
 fn show(page: &Page, out: Output) -> CliResult {
     match out.is_json() {
         true => out.json(&json!({ "code": page.code, "title": page.title(), "page": page.text })),

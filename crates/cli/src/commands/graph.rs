@@ -106,7 +106,7 @@ impl Graph {
         Err(CliError::Refused(format!("{target} cannot be drawn")))
     }
 
-    /// The name it has unless it names itself, and the source.
+    /// Reads the workflow: its source, its kind, and the name it has if the source does not name it.
     async fn read(&self, settings: &Settings, target: &str) -> CliResult<Source> {
         if workflow_files::is_file(target) {
             if self.version.is_some() {

@@ -85,7 +85,7 @@ async fn list(session: &Session) -> CliResult {
     })
 }
 
-/// All files are read and checked before anything is registered.
+/// Registers node types. Reads and checks all files before it registers any.
 async fn register(session: &Session, files: &[String]) -> CliResult {
     let mut kinds = Vec::new();
     let mut registry = Registry::default();

@@ -57,7 +57,7 @@ fn describe(command: &Command, above: &str, text: &mut String) {
     let usage = if usage.is_empty() { name.clone() } else { format!("{name} {}", usage.join(" ")) };
     text.push_str(&format!("\n## `{usage}`\n\n{}.\n", about(command).trim_end_matches('.')));
     if let Some(more) = command.get_after_help() {
-        // Indented by four, lines are code.
+        // Markdown shows lines indented by four as code.
         let more = more.to_string().replace(":\n  rhythm ", ":\n\n    rhythm ");
         let more = more.replace("\n  rhythm ", "\n    rhythm ");
         text.push_str(&format!("\n{}\n", more.trim_end()));
@@ -69,7 +69,7 @@ fn describe(command: &Command, above: &str, text: &mut String) {
     }
 }
 
-/// What all commands of a group take beside the options of every command.
+/// Describes the options that all commands of a group share, other than the global ones.
 fn describe_shared(group: &Command, name: &str, text: &mut String) {
     let shared = |arg: &&Arg| arg.is_global_set() && arg.get_help_heading().is_none();
     let listed = options(group.get_arguments().filter(shared));
@@ -90,7 +90,7 @@ fn placeholder(arg: &Arg) -> String {
     if arg.is_required_set() || !arg.is_positional() { name } else { format!("[{name}]") }
 }
 
-/// A table of options.
+/// Returns a Markdown table of options.
 fn options<'a>(arguments: impl Iterator<Item = &'a Arg>) -> String {
     let mut rows = String::new();
     for arg in arguments {

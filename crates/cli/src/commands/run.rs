@@ -20,9 +20,9 @@ use crate::session::Session;
 use crate::times;
 use crate::workflow_files;
 
-/// How long a run may stand still before it is looked into why.
+/// Time without progress after which the command looks for the reason.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often the run is looked at.
+/// Interval at which the run is read.
 const GLANCE: Duration = Duration::from_millis(50);
 
 /// Run a workflow here and now: a flow or graph in a file or a registered name, with the built-in tasks
@@ -65,7 +65,7 @@ impl Run {
         }
         let mut scratch = match file {
             Some(_) if !settings.chosen => Some(Scratch::make()?),
-            // What is registered, or under way, is where somebody put it.
+            // A registered workflow or an existing run is in a world that exists already.
             None if !settings.chosen => {
                 Session::read(&settings).await?;
                 None
@@ -78,7 +78,7 @@ impl Run {
         };
         let played = self.play(&settings, input, &mut scratch).await;
         let done = match &played {
-            // Nothing was started, or nothing is left to do.
+            // Nothing was started, or the run has ended.
             Err(Unplayed::NotStarted(_)) | Ok(()) => true,
             Err(Unplayed::Started(_)) => false,
         };
@@ -115,7 +115,7 @@ impl Run {
         watched.await.map_err(Unplayed::Started)
     }
 
-    /// The run to play.
+    /// Returns the run to follow: the one to resume, or a new one.
     async fn begin(
         &self,
         session: &Session,
@@ -139,18 +139,18 @@ impl Run {
     }
 }
 
-/// Whether there is a run that somebody may want to look at.
+/// Error of the command, with whether a run was started that the user may want to inspect.
 enum Unplayed {
     NotStarted(CliError),
     Started(CliError),
 }
 
 fn say(out: crate::output::Output, text: &str) {
-    // Also for whoever wants to hear nothing but the result: it may never come.
+    // Printed with `--quiet` too: the result may never come.
     out.complain(&clean(text));
 }
 
-/// Somebody who looks at a run until it ends.
+/// Follows a run until it ends.
 struct Watch<'a> {
     session: &'a Session,
     run: &'a RunId,
@@ -174,7 +174,7 @@ impl Watch<'_> {
             if picture.summary.status.is_final() {
                 break false;
             }
-            // Nothing goes on with it by itself.
+            // A quarantined run does not continue without an operator.
             let set_aside = |blocked: &&Blocked| blocked.code == BlockedCode::Quarantined;
             if let Some(blocked) = picture.summary.blocked.as_ref().filter(set_aside) {
                 let reason = blocked.detail.clone();
@@ -183,14 +183,14 @@ impl Watch<'_> {
                 return Err(CliError::Blocked { run: run.to_string(), reason, flags });
             }
             let is_late = began.elapsed() > PATIENCE;
-            // What its children wait for is not looked into.
+            // The waits of children are not examined.
             let perhaps = is_late && !picture.children.is_empty();
             if (perhaps || waits_for_others(&picture, own_tasks))
                 && let Some(place) = scratch.as_mut().and_then(Scratch::place)
             {
                 say(session.out, &place);
             }
-            // Nobody here can do it, and perhaps nobody anywhere.
+            // This process cannot perform the task, and perhaps no process can.
             if !warned
                 && is_late
                 && let Some(reason) = stuck(session, run).await?
@@ -223,7 +223,7 @@ impl Watch<'_> {
         told
     }
 
-    /// Waits for what is under way in this process, until somebody does not want to wait.
+    /// Waits for the running tasks of this process, until a second interrupt.
     async fn leave(&self, worker: RunningWorker, interrupts: &mut Signal) -> CliResult {
         let picture = self.session.client.picture(self.run).await?;
         let running: Vec<&str> = picture
@@ -257,14 +257,14 @@ impl Watch<'_> {
     }
 }
 
-/// Whether it waits for a person, a signal, or a task that is done elsewhere.
+/// Whether the run waits for a person, a signal, or a task of another worker.
 fn waits_for_others(picture: &Picture, own_tasks: &[String]) -> bool {
     let open = |state: TaskState| matches!(state, TaskState::Ready | TaskState::Running | TaskState::Held);
     let foreign = picture.tasks.iter().filter(|task| open(task.state));
     !picture.row.state.awaiting.is_empty() || foreign.into_iter().any(|task| !own_tasks.contains(&task.name))
 }
 
-/// Why the run waits for something that no living worker does.
+/// Returns why the run waits for work that no live worker performs.
 async fn stuck(session: &Session, run: &RunId) -> CliResult<Option<String>> {
     let explained = explain(&session.client, run).await?;
     let is_stuck = |code: &str| matches!(code, "no_worker" | "no_version" | "unknown_task" | "dead_letter");
@@ -272,8 +272,8 @@ async fn stuck(session: &Session, run: &RunId) -> CliResult<Option<String>> {
     Ok(unserved.map(|reason| format!("{}; it goes on when {}", reason.what, reason.moves_when)))
 }
 
-/// The name and the version of a file, which is stored for this run. In a world of its own it is the current one, too: the
-/// workflow may start itself. Its schedule is nowhere installed.
+/// Registers a file for this run and returns its name and version. In a temporary world it becomes the
+/// current version too, because the workflow may start itself. Its schedule is not installed.
 async fn registered(session: &Session, target: &str, is_scratch: bool) -> CliResult<(String, Version)> {
     let mut files = workflow_files::find(&[target.to_owned()])?;
     let Some(file) = files.pop().filter(|_| files.is_empty()) else {

@@ -1,5 +1,5 @@
-//! `rhythm sandbox` is started by workers, not by people: the child that runs the programs of conditions and jq filters.
-//! It reads no settings and starts no runtime, so that there is nothing in it to find.
+//! `rhythm sandbox`: the child process that evaluates conditions and jq filters. Workers start it, not
+//! people. It reads no settings and starts no runtime, so that it holds no secrets.
 
 use std::process::ExitCode;
 

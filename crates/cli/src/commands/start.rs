@@ -19,7 +19,7 @@ use crate::session::Session;
 use crate::times;
 use each::{Keys, start_each};
 
-/// How often a run that is waited for is looked at.
+/// Interval at which a run is read while the command waits for it.
 const GLANCE: Duration = Duration::from_millis(100);
 
 /// Start a run of a workflow and print its id
@@ -111,7 +111,7 @@ impl Start {
     }
 }
 
-/// Prints the output of a run when it has ended; one that did not complete is an error.
+/// Waits for the end of a run and prints its output. Fails if the run did not complete.
 async fn wait_and_tell(session: &Session, run: &RunId) -> CliResult {
     let hint = async {
         match explain(&session.client, run).await {
@@ -146,7 +146,7 @@ async fn wait_and_tell(session: &Session, run: &RunId) -> CliResult {
     told
 }
 
-/// Prints what a run that has ended came to.
+/// Prints the output of an ended run. Fails if the run did not complete.
 pub async fn tell(session: &Session, run: &RunId, picture: Picture) -> CliResult {
     let what = format!("run {run}");
     let command = |verb: &str| session.command(&format!("rhythm {verb} {run}"));
@@ -159,7 +159,7 @@ pub async fn tell(session: &Session, run: &RunId, picture: Picture) -> CliResult
             let again = command("runs compensate");
             format!("`{explain}` says why, `{again}` tries again to take back what is left")
         }
-        // What it did is taken back: there is nothing to go on from.
+        // The run was compensated, so it cannot be retried.
         Compensation::Running | Compensation::Done => {
             format!("`{explain}` says why; it has taken back what it did, so start a new run")
         }

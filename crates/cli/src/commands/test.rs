@@ -45,7 +45,7 @@ impl Test {
         let wanted = |scenario: &Scenario| {
             self.filter.as_ref().is_none_or(|text| scenario.name.contains(text.as_str()))
         };
-        // With several files, a name alone says too little.
+        // With several files the name of a scenario is ambiguous, so show its file.
         let several = files.len() > 1;
         let (mut scenarios, mut places): (Vec<Scenario>, Vec<String>) = (Vec::new(), Vec::new());
         for (path, found) in files {
@@ -63,14 +63,14 @@ impl Test {
         let mut places = places.into_iter();
         let in_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false");
         let three_ways = self.three_ways || in_ci;
-        // A child for each scenario that is played at the same time: a program may take what it may in a run.
+        // One child for each scenario played at the same time, so that each has the limits of a real run.
         let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let sandbox = Sandbox::own_command(self.jobs.map_or_else(cores, NonZeroUsize::get));
         let untyped = scenarios.iter().filter(|scenario| scenario.node_types.is_empty());
         let graphs: Vec<String> = untyped.flat_map(Scenario::graphs).collect();
         let graphs = graphs.iter().map(String::as_str);
         let registry = node_type_files::registry(&settings, &self.types, graphs).await?;
-        // Those a scenario brings along count before those of all.
+        // The node types of a scenario replace common ones of the same name.
         for scenario in &mut scenarios {
             let known = |kind: &NodeType| scenario.node_types.iter().any(|own| own.name == kind.name);
             let others: Vec<NodeType> = registry.registered().filter(|kind| !known(kind)).cloned().collect();

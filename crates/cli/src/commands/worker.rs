@@ -11,7 +11,7 @@ use crate::errors::{CliError, CliResult};
 use crate::input;
 use crate::session::Session;
 
-/// More would only wait for each other.
+/// Largest number of threads. More would only wait for each other.
 const MOST_THREADS: usize = 1_024;
 
 /// Run a worker: it steps runs and does the built-in tasks
@@ -50,7 +50,8 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Flags before `rhythm.toml`.
+    /// Returns the number of threads if a flag or `rhythm.toml` sets it; the flag wins. Fails if it is 0 or
+    /// more than `MOST_THREADS`.
     pub fn threads(&self, file: &WorkerSettings) -> CliResult<Option<usize>> {
         match self.threads.or(file.threads) {
             Some(0) => Err(CliError::BadValue("a worker with 0 threads would do nothing".into())),
@@ -64,7 +65,7 @@ impl Worker {
     pub async fn run(self, settings: Settings) -> CliResult {
         let plan = self.merged(&settings.worker)?;
         begin_log(&settings)?;
-        // Listen before there is anything to lose.
+        // Listen for signals before there is any work to lose.
         let stop = stop_signal()?;
         let session = Session::open(&settings).await?;
         let mut worker = session.rhythm.worker().patience(plan.patience);
@@ -104,7 +105,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Flags before `rhythm.toml`.
+    /// Merges the flags with `rhythm.toml`; flags win. Fails if a value is malformed.
     fn merged(&self, file: &WorkerSettings) -> CliResult<Plan> {
         let named = if self.queues.is_empty() { &file.queues } else { &self.queues };
         let queues = named.iter().map(|text| input::queue(text)).collect::<CliResult<Vec<_>>>()?;
@@ -169,7 +170,7 @@ fn begin_log(settings: &Settings) -> CliResult {
     Ok(())
 }
 
-/// Resolves with the first SIGTERM or SIGINT; the second one ends the process.
+/// Returns a future that resolves with the first SIGTERM or SIGINT. The second one ends the process.
 fn stop_signal() -> CliResult<impl Future<Output = ()>> {
     let listen = |kind| signal(kind).map_err(|error| CliError::Output(error.to_string()));
     let (mut term, mut int) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);

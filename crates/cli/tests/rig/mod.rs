@@ -1,4 +1,4 @@
-//! Runs the real binary in a folder of its own, against a world of its own.
+//! Runs the real binary in a temporary folder, against a fresh world.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 pub const BINARY: &str = env!("CARGO_BIN_EXE_rhythm");
 
-/// How long anything here may take. Generous: the machine may be busy, and nobody waits without need.
+/// Time limit for everything here, generous because the machine may be busy.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 pub struct Rig {
@@ -21,7 +21,7 @@ pub struct Rig {
     database: Option<postgres::Database>,
 }
 
-/// What one command came to.
+/// Result of one command.
 #[derive(Debug)]
 pub struct Answer {
     pub code: i32,
@@ -29,7 +29,7 @@ pub struct Answer {
     pub stderr: String,
 }
 
-/// A worker process, killed with the test.
+/// A worker process. Dropping it kills the process.
 pub struct Worker {
     child: Child,
     stderr: BufReader<ChildStderr>,
@@ -42,7 +42,7 @@ impl Rig {
         Self { folder, world: "sqlite:rhythm.db".to_owned(), database: None }
     }
 
-    /// A fresh database on the server of `RHYTHM_TEST_POSTGRES`.
+    /// Creates a database on the server of `RHYTHM_TEST_POSTGRES`.
     pub fn postgres() -> Self {
         let database = postgres::Database::create();
         let world = database.url.clone();
@@ -57,7 +57,7 @@ impl Rig {
         self.database.is_none()
     }
 
-    /// Changes what is stored behind everybody's back. Tables are found by their names alone.
+    /// Changes stored rows directly. Tables are named without their schema.
     pub fn execute(&self, statement: &str) {
         match &self.database {
             Some(database) => {
@@ -79,7 +79,7 @@ impl Rig {
         std::fs::write(self.path().join(name), content).unwrap();
     }
 
-    /// The command with nothing of the caller's environment that could matter.
+    /// Returns the command without the parts of the environment that could affect it.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(BINARY);
         command
@@ -106,21 +106,21 @@ impl Rig {
         answer(self.command(args))
     }
 
-    /// Runs a command that must succeed; gives what it printed, without the line break at the end.
+    /// Runs a command that must succeed. Returns its output without the final line break.
     pub fn ok(&self, args: &[&str]) -> String {
         let answer = self.run(args);
         assert_eq!(answer.code, 0, "rhythm {}: {answer:?}", args.join(" "));
         answer.stdout.trim_end().to_owned()
     }
 
-    /// The JSON answer of a command that must succeed.
+    /// Runs a command that must succeed and returns its JSON output.
     pub fn json(&self, args: &[&str]) -> Value {
         let text = self.ok(&[&["--output", "json"], args].concat());
         serde_json::from_str(&text)
             .unwrap_or_else(|error| panic!("rhythm {}: {error}: {text}", args.join(" ")))
     }
 
-    /// Runs a command that must fail with this exit code and error code; gives standard error.
+    /// Runs a command that must fail with this exit code and error code. Returns its standard error.
     pub fn fails(&self, args: &[&str], exit: i32, code: &str) -> String {
         let answer = self.run(args);
         let expected = format!("error[{code}]: ");
@@ -141,7 +141,7 @@ impl Rig {
         worker
     }
 
-    /// Starts a worker that may have to wait before it can say that it is there.
+    /// Starts a worker that may have to wait before it is registered.
     pub fn worker_about_to_start(&self, args: &[&str]) -> Worker {
         let mut command = self.command(&[&["worker"], args].concat());
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -153,7 +153,7 @@ impl Rig {
         self.database.is_some()
     }
 
-    /// What a query of the database itself gives, every value as text.
+    /// Runs a query on the database itself. Returns every value as text.
     pub fn query(&self, query: &str) -> Vec<Vec<Option<String>>> {
         match &self.database {
             Some(database) => postgres::rows(&database.url, query),
@@ -161,7 +161,7 @@ impl Rig {
         }
     }
 
-    /// Changes the database behind the back of everybody.
+    /// Runs a statement on the database itself.
     pub fn change(&self, statement: &str) {
         match &self.database {
             Some(database) => postgres::execute(&database.url, statement),
@@ -173,14 +173,14 @@ impl Rig {
         }
     }
 
-    /// Makes everything in a table of the world so many milliseconds older.
+    /// Moves the times of all rows of a table into the past.
     pub fn ages(&self, table: &str, millis: i64) {
         let schema = if self.is_postgres() { "rhythm." } else { "" };
         self.change(&format!("UPDATE {schema}{table} SET since = since - {millis}"));
     }
 
     pub fn live_workers(&self) -> usize {
-        // Before the first worker there may be no database, or nothing in it.
+        // Before the first worker the database may be missing or empty.
         let answer = self.run(&["--output", "json", "workers"]);
         if ["WORLD011", "WORLD020"].iter().any(|code| answer.stderr.contains(code)) {
             return 0;
@@ -189,7 +189,7 @@ impl Rig {
         listed["rows"].as_array().unwrap().iter().filter(|row| row["live"] == true).count()
     }
 
-    /// Waits until a JSON answer is as wished.
+    /// Repeats a command until its JSON output passes the check.
     pub fn until(&self, args: &[&str], wished: impl Fn(&Value) -> bool) -> Value {
         let mut last = Value::Null;
         eventually(&format!("rhythm {}", args.join(" ")), || {
@@ -206,7 +206,7 @@ impl Worker {
         assert!(Command::new("kill").args([&format!("-{name}"), &pid]).status().unwrap().success());
     }
 
-    /// Reads the log up to a line that holds this.
+    /// Reads the log up to a line that contains the text.
     pub fn logs(&mut self, text: &str) {
         let from = self.log.len();
         while !self.log[from..].contains(text) {
@@ -214,7 +214,7 @@ impl Worker {
         }
     }
 
-    /// Waits for the end; gives exit code and log.
+    /// Waits for the end of the process. Returns its exit code and log.
     pub fn wait(mut self) -> (Option<i32>, String) {
         eventually("the worker ends", || self.child.try_wait().unwrap().is_some());
         let code = self.child.wait().unwrap().code();
@@ -253,7 +253,7 @@ fn sqlite_rows(file: &Path, query: &str) -> Vec<Vec<Option<String>>> {
     rows.collect::<Result<_, _>>().unwrap_or_else(|error| panic!("{query}: {error}"))
 }
 
-/// Runs a command to its end, however much it prints.
+/// Runs a command to its end and collects its whole output.
 pub fn answer(mut command: Command) -> Answer {
     let output = command.output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -264,7 +264,7 @@ pub fn answer(mut command: Command) -> Answer {
     }
 }
 
-/// Asks again until it is so.
+/// Repeats a check until it holds. Panics after the time limit.
 pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let until = Instant::now() + DEADLINE;
     while !is_so() {
@@ -329,7 +329,7 @@ pub mod postgres {
         with(url, async |client| client.batch_execute(statement).await.unwrap());
     }
 
-    /// What a query gives, as text, with the views at hand.
+    /// Runs a query with the views in the search path. Returns every value as text.
     pub fn rows(url: &str, query: &str) -> Vec<Vec<Option<String>>> {
         with(url, async |client| {
             client.batch_execute("SET search_path = rhythm, public; SET timezone = 'UTC'").await.unwrap();
@@ -345,7 +345,7 @@ pub mod postgres {
         })
     }
 
-    /// The number a query gives.
+    /// Runs a query that returns one number.
     pub fn number(url: &str, query: &str) -> i64 {
         with(url, async |client| client.query_one(query, &[]).await.unwrap().get(0))
     }

@@ -1,4 +1,4 @@
-//! A server for pages and tests that make requests. It ends with the process.
+//! An HTTP server for pages and tests that send requests. It ends with the process.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Mutex;
 
-/// Starts it; gives its URL.
+/// Starts the server and returns its URL.
 pub fn start() -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -19,7 +19,7 @@ pub fn start() -> String {
     format!("http://localhost:{port}")
 }
 
-/// How often this was asked for, now included.
+/// Counts a request and returns the number of requests for this path so far.
 fn asked(what: &str) -> u32 {
     static ASKED: Mutex<BTreeMap<String, u32>> = Mutex::new(BTreeMap::new());
     let mut asked = ASKED.lock().unwrap();
@@ -28,7 +28,9 @@ fn asked(what: &str) -> u32 {
     *times
 }
 
-/// `/job/..` is busy when it is asked for the first two times, then done; `/price` has a price; a POST is told what was sent and with which key; `/busy` is; nothing else is there.
+/// Answers one request. `/job/..` is busy for the first two requests, then done. `/price` returns a price. A
+/// POST returns the body and the idempotency key of the request. `/busy` is always busy. Any other path is
+/// not found.
 fn answer(mut stream: &TcpStream) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream);
     let (mut first, mut key, mut length) = (String::new(), String::new(), 0);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# make.sh RHYTHM WORLD: fills an empty world with one run of each kind that waits, is held, failed or paused. `stored.rs` opens
-# what the release named in its file wrote with it, and lets every run end. Run it with the binary of a release, once.
+# make.sh RHYTHM WORLD: fills an empty world with runs of every kind that wait, are held, failed or paused.
+# `stored.rs` opens the result and lets every run end. Run it once per release, with the binary of that
+# release.
 set -euo pipefail
 rhythm=$1
 export RHYTHM_WORLD=$2 USER=maker
@@ -46,7 +47,7 @@ until_shown "$(run_of hold)" dead_letter
 rounds=$(run_of rounds)
 "$rhythm" runs signal "$rounds" turn --payload 10
 "$rhythm" runs signal "$(run_of cycle)" state --payload '{"state": "busy"}'
-# Of the five children of the parallel node two answer; the fifth is then under way.
+# The parallel node runs three of its five children at once: when two answer, the fourth and the fifth start.
 children=$("$rhythm" -o json runs list --parent "$(run_of crowd)" | python3 -c 'import json,sys; print(*[r["id"] for r in json.load(sys.stdin)["rows"]][-2:])')
 for child in $children; do "$rhythm" runs signal "$child" inner --payload '"early"'; done
 "$rhythm" runs pause "$("$rhythm" -o json runs list --workflow rounds | python3 -c 'import json,sys; print(json.load(sys.stdin)["rows"][0]["id"])')"
@@ -54,6 +55,6 @@ sleep 2
 kill "$worker"
 wait "$worker" || true
 trap - EXIT
-# These wait in the inbox for whoever opens the world.
+# These signals stay in the inbox until a test opens the world.
 "$rhythm" runs signal "$rounds" turn --payload 100
 "$rhythm" runs list

@@ -21,7 +21,7 @@ pub const QUEUES: [&str; 2] = ["default", "mail"];
 pub const HANDLERS: [&str; 2] = ["work", "play"];
 const SIGNALS: [&str; 2] = ["go", "stop"];
 
-/// A version of the first workflow.
+/// Returns a version of the first workflow.
 pub fn registered(version: u8) -> Definition {
     definition(WORKFLOWS[0].0, &format!("source {version}"))
 }
@@ -118,7 +118,7 @@ pub fn release(claimed: &ClaimedRun, shape: ReleaseShape) -> ReleasedRun {
     ReleasedRun { run: claimed.run.id.clone(), claim: claimed.claim, outcome }
 }
 
-/// The transition a shape describes, on a draft that has consumed its messages.
+/// Adds the transition that a shape describes to a draft that has consumed its messages.
 pub fn item(
     ledger: &Ledger,
     who: Who,

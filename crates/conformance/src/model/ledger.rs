@@ -10,7 +10,7 @@ pub const NOBODY: u8 = 12;
 
 #[derive(Default)]
 pub struct Ledger {
-    /// Moves so far: makes fresh ids.
+    /// Number of moves so far, the source of fresh ids.
     pub moves: u64,
     pub claimed: Vec<Held<ClaimedRun>>,
     pub due: Vec<Held<DueRun>>,

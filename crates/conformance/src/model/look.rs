@@ -7,7 +7,7 @@ use rhythm_engine::world::*;
 
 use super::pair::{Pair, TENANTS, agree, both};
 
-/// Small pages, so that cursors are used.
+/// Page size, small so that cursors are used.
 const PAGE: usize = 3;
 
 impl Pair {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use rhythm_core::Millis;
 use rhythm_engine::world::Ask;
 
-/// One move of the game.
+/// One move of a sequence.
 #[derive(Clone, Debug)]
 pub enum Move {
     Register {
@@ -77,7 +77,7 @@ pub enum Move {
     Time(Pass),
     /// A process closes its handle and opens another one.
     Reenter(u8),
-    /// The whole observable state is compared.
+    /// Compares the whole observable state.
     Look,
 }
 
@@ -170,7 +170,7 @@ pub enum Wrong {
     Arrived(bool),
     Worker,
     Claim(bool),
-    /// A commit sent before, unchanged.
+    /// Repeats an earlier commit unchanged.
     Repeat,
 }
 
@@ -229,7 +229,7 @@ pub enum Order {
     },
     RequeueDead(Pick),
     DismissRun(u8),
-    /// Perhaps with its letters.
+    /// With or without its dead letters.
     DeleteRun(u8, bool),
     DiscardDead(Pick, bool),
     CancelTask(Pick),

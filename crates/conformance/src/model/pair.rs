@@ -1,4 +1,4 @@
-//! The reference world and the world under test side by side: two processes each, one clock.
+//! The reference world and the world under test side by side: two processes each, and one clock.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -52,7 +52,7 @@ pub fn agree<Q: Debug, A: Debug>(what: &str, request: &Q, expected: &WorldResult
     if expected_text != found_text {
         let words = found.as_ref().err().map(ToString::to_string).unwrap_or_default();
         let difference = first_difference(&expected_text, &found_text);
-        // A panic that is not printed: most of them only lead to a smaller sequence.
+        // This does not print the panic: most panics only lead to a smaller sequence.
         resume_unwind(Box::new(format!("{what} of {request:?}: {difference}{words}")));
     }
 }

@@ -153,7 +153,7 @@ impl Pair {
     }
 
     async fn take(&mut self, who: Who, request: ClaimTasks) {
-        // Each run is listed once, in any order.
+        // The contract lists each run once, in any order.
         let tidy = |mut answer: ClaimedTasks| {
             answer.runs.sort_by(|a, b| a.id.cmp(&b.id));
             answer

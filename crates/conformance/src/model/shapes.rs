@@ -106,7 +106,7 @@ fn end() -> impl Strategy<Value = EndShape> {
     ]
 }
 
-/// Often none, seldom two.
+/// Draws a short list: often empty, seldom two items.
 fn few<S: Strategy>(each: S) -> impl Strategy<Value = Vec<S::Value>> {
     vec((each, prop::bool::weighted(0.4)), 0..3)
         .prop_map(|drawn| drawn.into_iter().filter(|(_, kept)| *kept).map(|(each, _)| each).collect())

@@ -19,7 +19,7 @@ impl Pair {
         let first = first.and_then(|pick| chosen(&self.ledger.claimed, pick, |_| true));
         let Some(who) = first.map(|place| self.ledger.claimed[place].who) else { return };
         let now = self.now().await;
-        // Runs of a paused workflow could not be claimed together afterwards.
+        // After this, the runs of a paused workflow could not be claimed together.
         let single = self.ledger.workflow_was_paused;
         let shapes = &shapes[..if single { shapes.len().min(1) } else { shapes.len() }];
         let released =

@@ -22,7 +22,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Consumes every message the claim listed and waits.
+    /// Consumes every message of the claim, and waits.
     pub fn of(claimed: &ClaimedRun) -> Draft {
         let fence = Fence::Claim(claimed.claim);
         Self::begin(&claimed.run, fence).consuming(&claimed.messages)

@@ -45,13 +45,13 @@ pub fn new_run(id: &str) -> NewRun {
     }
 }
 
-/// A run that another one started.
+/// Returns a child of another run.
 pub fn run_below(parent: &str, child: u64) -> NewRun {
     let (run, child) = (RunId::new(parent), CommandId(child));
     NewRun { id: run.child(child), parent: Some(Parent { run, child }), ..new_run(parent) }
 }
 
-/// A standalone task.
+/// Returns a standalone task.
 pub fn new_task(id: &str) -> NewTask {
     NewTask {
         id: id.into(),
@@ -65,7 +65,7 @@ pub fn new_task(id: &str) -> NewTask {
     }
 }
 
-/// Task `number` of a run.
+/// Returns task `number` of a run.
 pub fn task_of(run: &RunId, number: u64) -> NewTask {
     let number = CommandId(number);
     NewTask { id: run.task(number), run: Some((run.clone(), number)), ..new_task("") }
@@ -94,7 +94,7 @@ pub fn cancel(id: &str) -> Message {
     message(id, MessageBody::Cancel(Cancel::because("enough")))
 }
 
-/// The final message of a completed task of a run.
+/// Returns the final message of a completed task of a run.
 pub fn result_of(task: &ClaimedTask) -> Message {
     let number = task.run.as_ref().expect("a task of a run").1;
     let body = TaskCompleted { task: number, attempt: task.attempt, output: json("\"done\"") };

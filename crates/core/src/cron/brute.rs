@@ -1,4 +1,4 @@
-//! Fires found the slow way, by looking at every minute on the wall, against those `next_after` finds.
+//! Compares the fires that `next_after` finds with a slow search through every local minute.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use super::{CatchUp, Cron, due_fires};
 use crate::time::{Millis, Timestamp};
 
 const MINUTE: i64 = 60_000;
-/// How far each case looks.
+/// Minutes that each case checks.
 const WINDOW: i64 = 4 * 24 * 60;
 
-/// One field of a rule: its text, and what it means.
+/// One field of a rule: its text and the numbers it matches.
 #[derive(Clone, Debug)]
 struct Field {
     text: String,
@@ -75,12 +75,12 @@ impl Rule {
             && if either { day || week } else { day && week }
     }
 
-    /// Every fire in the minutes after `from`.
+    /// Returns every fire in the minutes after `from`.
     fn fires(&self, zone: &TimeZone, from: i64) -> Vec<Timestamp> {
         let wall = |minute: i64| {
             zone.to_datetime(jiff::Timestamp::from_millisecond(from + minute * MINUTE).expect("in range"))
         };
-        // A day before the window tells which wall times have been there already.
+        // Starting one day before the window shows which local times have already occurred.
         let mut latest = wall(-1440);
         let mut fires = Vec::new();
         for minute in -1439..=WINDOW {
@@ -100,7 +100,7 @@ impl Rule {
     }
 }
 
-/// The minutes the wall never showed.
+/// Returns the local minutes that a clock change skipped.
 fn minutes_between(before: DateTime, after: DateTime) -> impl Iterator<Item = DateTime> {
     std::iter::successors(Some(before + 1.minute()), |last| Some(*last + 1.minute()))
         .take_while(move |minute| *minute < after)
@@ -130,7 +130,7 @@ const ZONES: [&str; 8] = [
     "Pacific/Auckland",
 ];
 
-/// A minute in a zone: shortly before a change of its clocks, before a leap day, or any, until 2060.
+/// Picks a zone and a minute: shortly before a clock change, before a leap day, or any, until 2060.
 fn any_place() -> impl Strategy<Value = (&'static str, i64)> {
     let near =
         (prop::sample::select(&ZONES[..]), 0..2_100_000_000_i64, 0..WINDOW).prop_map(|(zone, at, ahead)| {

@@ -1,33 +1,34 @@
-//! Which fires of a schedule start now, after a poll that may be late by a second or by a month.
+//! Decides which fires of a schedule start now. The poll may be a second or a month late.
 
 use serde::{Deserialize, Serialize};
 
 use super::Cron;
 use crate::time::{Millis, Timestamp};
 
-/// How many fires one call takes when everything missed is caught up.
+/// Fires that one call takes when every missed fire is caught up.
 pub const CATCH_UP_LIMIT: usize = 100;
 
 /// A fire no older than this is late, not missed.
 const GRACE: Millis = Millis::from_secs(60);
 
-/// Missed fires are counted exactly up to here; a rule by the second misses 31 million a year.
+/// Missed fires are counted exactly up to this number. A rule that fires every second misses 31 million a
+/// year.
 const MISSED_LIMIT: u64 = 10_000;
 
-/// What becomes of fires that nobody was there to start.
+/// Policy for fires that came due while no process polled the schedule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CatchUp {
-    /// Dropped. The newest still starts while it is at most a minute late.
+    /// Drops missed fires. The newest still starts when it is at most one minute late.
     #[default]
     Skip,
-    /// Only the newest starts, however late.
+    /// Starts only the newest, however late.
     One,
-    /// Each starts, oldest first.
+    /// Starts each one, oldest first.
     All,
 }
 
-/// What becomes of a fire while the run of an earlier one is not done.
+/// Policy for a fire while the run of an earlier fire is still going.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Overlap {
@@ -37,18 +38,20 @@ pub enum Overlap {
     CancelPrevious,
 }
 
-/// The answer of [`due_fires`].
+/// Result of [`due_fires`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Due {
     /// The fires to start now, oldest first.
     pub fires: Vec<Timestamp>,
-    /// How many were dropped; stops counting at 10 000.
+    /// Number of dropped fires. Counting stops at 10 000.
     pub missed: u64,
-    /// The next fire to store. Not later than now when `limit` left some to take; none when it never fires again.
+    /// Next fire to store: not later than `now` when `limit` left fires for another call, `None` when the
+    /// rule never fires again.
     pub next_at: Option<Timestamp>,
 }
 
-/// Decides what to start at `now`. `next_at` is the stored next fire and is believed, whatever the rule says.
+/// Returns the fires to start at `now`, the number dropped, and the next fire to store. `next_at` is the
+/// stored next fire. It counts as a fire even if the rule, changed since, no longer contains it.
 pub fn due_fires(cron: &Cron, next_at: Timestamp, now: Timestamp, catch_up: CatchUp, limit: usize) -> Due {
     if next_at > now {
         return Due { next_at: Some(next_at), ..Due::default() };
@@ -74,7 +77,7 @@ fn every(cron: &Cron, next_at: Timestamp, now: Timestamp, limit: usize) -> Due {
     due
 }
 
-/// The number of fires from `first` to `now` (counted to one past the limit) and the newest of them.
+/// Returns the number of fires from `first` to `now` (counted to one past the limit) and the newest of them.
 fn newest(cron: &Cron, first: Timestamp, now: Timestamp) -> (u64, Timestamp) {
     let mut count = 1;
     let mut newest = first;
@@ -88,11 +91,12 @@ fn newest(cron: &Cron, first: Timestamp, now: Timestamp) -> (u64, Timestamp) {
     (count, newest)
 }
 
-/// The newest fire not after `now`, given one that is: some sixty looks instead of a walk through all.
+/// Returns the newest fire not after `now`, given one such fire. Bisection takes about sixty searches instead
+/// of one for each fire.
 fn bisect(cron: &Cron, fire: Timestamp, now: Timestamp) -> Timestamp {
     let mut newest = fire;
     let mut beyond = now;
-    // Between `newest` (a fire) and `beyond` (no fire after it until now) lies the answer.
+    // The answer lies between `newest`, which is a fire, and `beyond`, after which no fire comes until `now`.
     while newest < beyond {
         let gap = beyond.since(newest).as_u64();
         let middle = newest.plus(Millis(gap / 2));

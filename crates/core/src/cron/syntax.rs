@@ -1,5 +1,5 @@
-//! The text of a cron rule, checked field by field before croner sees it: croner takes `SUN` as a minute, reads
-//! `1MON` as 11, and lets an empty list item through, whose search then runs for many seconds.
+//! Checks the text of a cron rule field by field before croner reads it. croner accepts `SUN` as a minute,
+//! reads `1MON` as 11, and accepts an empty list item, whose search then runs for many seconds.
 
 use super::CronError;
 
@@ -33,11 +33,11 @@ const FIELDS: [Field; 6] = [
     },
 ];
 
-/// A rule whose text is known to be sound.
+/// A rule whose text passed all checks.
 pub(super) struct Rule {
-    /// Six fields of numbers, as croner reads them.
+    /// Six numeric fields, in croner's syntax.
     pub(super) normal: String,
-    /// The time of day is given by plain numbers: a fixed-time rule.
+    /// The time of day is given by plain numbers, so this is a fixed-time rule.
     pub(super) fixed: bool,
 }
 
@@ -85,7 +85,7 @@ impl Field {
         }
     }
 
-    /// The field with its names turned into numbers.
+    /// Returns the field with its names replaced by numbers.
     fn check(&self, part: &str) -> Result<String, CronError> {
         let is_day = self.name == DAY_OF_MONTH || self.name == DAY_OF_WEEK;
         if part == "*" || (part == "?" && is_day) {
@@ -93,7 +93,7 @@ impl Field {
         }
         let items: Result<Vec<String>, CronError> = part.split(',').map(|item| self.item(item)).collect();
         let items = items?;
-        // croner would forget the L.
+        // croner would ignore the L.
         if items.iter().any(|item| item == "L") && items.iter().any(|item| item == "LW") {
             return Err(self.wrong(part, "L and LW cannot stand together"));
         }
@@ -123,7 +123,7 @@ impl Field {
         Ok(format!("{}/{step}", self.range(range)?))
     }
 
-    /// `L`, `LW`, `15W` for days of the month; `5L`, `5#2` for days of the week.
+    /// Parses `L`, `LW` and `15W` for days of the month, and `5L` and `5#2` for days of the week.
     fn special(&self, item: &str) -> Result<Option<String>, CronError> {
         let upper = item.to_ascii_uppercase();
         if self.name == DAY_OF_MONTH {
@@ -141,7 +141,7 @@ impl Field {
                 }
                 return Ok(Some(format!("{}#{nth}", self.number(day)? % 7)));
             }
-            // croner takes a bare L here and then never matches it.
+            // croner accepts a bare L here and then never matches it.
             if upper == "L" {
                 return Err(self.wrong(item, "L needs a day before it, such as 5L for the last Friday"));
             }

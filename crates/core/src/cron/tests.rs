@@ -1,4 +1,5 @@
-//! Schedules through the year: a table of next fires, the days the clocks change, and the laws of `next_after`.
+//! Tests of schedules over a year: a table of next fires, the days on which clocks change, and the laws of
+//! `next_after`.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +15,7 @@ fn cron(rule: &str, zone: &str) -> Cron {
     Cron::parse(rule, zone).unwrap_or_else(|error| panic!("{rule}: {error}"))
 }
 
-/// The fires after an instant, as the wall in the zone shows them.
+/// Returns the fires after an instant, in the zone's local time.
 fn fires(rule: &str, zone: &str, after: &str, count: usize) -> Vec<String> {
     let cron = cron(rule, zone);
     let next = |last: &Timestamp| cron.next_after(*last);
@@ -73,7 +74,7 @@ const TABLE: &[(&str, &str, &str, &str)] = &[
     ("0 9 * * *", "Asia/Kolkata", "2026-01-01T00:00:00Z", "2026-01-01T09:00:00+05:30"),
     ("0 9 * * *", "Asia/Kathmandu", "2026-01-01T00:00:00Z", "2026-01-01T09:00:00+05:45"),
     ("30 0 1 * *", "Pacific/Kiritimati", "2026-01-15T00:00:00Z", "2026-02-01T00:30:00+14:00"),
-    // spring: a skipped time fires after the gap, wherever the gap lies
+    // spring: a skipped time fires at the end of the gap, wherever the gap lies
     ("30 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", "2026-03-29T03:00:00+02:00"),
     ("30 2 * * *", "Europe/Berlin", "2026-03-29T01:00:00Z", "2026-03-30T02:30:00+02:00"),
     ("30 2 * * SUN", "Europe/Berlin", "2026-03-28T12:00:00Z", "2026-03-29T03:00:00+02:00"),
@@ -87,10 +88,10 @@ const TABLE: &[(&str, &str, &str, &str)] = &[
     ("30 23 * * SAT", "America/Nuuk", "2026-03-28T12:00:00Z", "2026-03-29T00:00:00-01:00"),
     ("0 12 30 12 *", "Pacific/Apia", "2011-12-01T00:00:00Z", "2011-12-31T00:00:00+14:00"),
     ("30 2 29 3 *", "Europe/Berlin", "2026-03-28T12:00:00Z", "2026-03-29T03:00:00+02:00"),
-    // a rule on the wall clock has nothing in the gap
+    // a rule that follows the local clock has no fire in the gap
     ("*/30 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", "2026-03-30T02:00:00+02:00"),
     ("*/20 * * * *", "Europe/Berlin", "2026-03-29T00:40:00Z", "2026-03-29T03:00:00+02:00"),
-    // autumn: the first of two
+    // autumn: the first of the two repeated times fires
     ("30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", "2026-10-25T02:30:00+02:00"),
     ("30 2 * * *", "Europe/Berlin", "2026-10-25T00:30:00Z", "2026-10-26T02:30:00+01:00"),
     ("30 2 * * *", "Europe/Berlin", "2026-10-25T01:10:00Z", "2026-10-26T02:30:00+01:00"),
@@ -116,7 +117,8 @@ fn a_fixed_time_rule_fires_once_a_day_over_both_changes() {
                 let rule = format!("{minute} {hour} * * *");
                 let year = fires(&rule, zone, "2026-01-01T12:00:00Z", 365);
                 let days: BTreeSet<&str> = year.iter().map(|fire| &fire[..10]).collect();
-                // Nuuk skips the last hour of a day: its fire falls on midnight, beside that day's own.
+                // Nuuk skips the last hour of a day: that fire moves to midnight and falls on the next day,
+                // which has its own fire.
                 let expected = if zone == "America/Nuuk" && hour == 23 { 364 } else { 365 };
                 assert_eq!(days.len(), expected, "{rule} in {zone}");
                 let last = at(&year[364]).since(at(&year[0])).as_u64();
@@ -165,7 +167,7 @@ fn a_rule_on_the_wall_clock_fires_in_both_halves_of_a_repeated_hour() {
     assert_eq!(hours[1..3], ["2026-11-01T01:00:00-04:00", "2026-11-01T01:00:00-05:00"]);
 }
 
-/// Soon is some 15 ms a rule with optimisation; the core has no clock to measure it with.
+/// The answer takes about 15 ms a rule in an optimised build. The core has no clock to measure it with.
 #[test]
 fn a_rule_that_never_fires_is_answered_soon() {
     for rule in ["0 0 30 2 *", "* * * 30 2 *", "* * * 31 4,6 ?", "59 59 23 31W 2 *", "0 0 31 2,4,6,9,11 *"] {
@@ -286,7 +288,7 @@ fn any_zone() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// Any instant until 2100, half of them within hours of a change of the clocks.
+/// Picks an instant until 2100. Half of them lie within hours of a clock change.
 fn any_instant() -> impl Strategy<Value = i64> {
     let change =
         (1990..2100_i64, 0..2_i64, -100_000_000..100_000_000_i64).prop_map(|(year, autumn, near)| {
@@ -309,7 +311,7 @@ proptest! {
         if let Some(next) = next {
             let later = Timestamp(after + more);
             let second = cron.next_after(later);
-            // Nothing lies between an instant and its next fire.
+            // No fire lies between an instant and its next fire.
             let kept = if later < next { second == Some(next) } else { second.is_none_or(|second| second > next) };
             prop_assert!(kept, "{:?} then {:?}", next, second);
         }
@@ -320,9 +322,10 @@ proptest! {
         rule in any_rule(), zone in any_zone(), after in any_instant(),
     ) {
         let cron = cron(&rule, zone);
-        // A gap at midnight: croner fires any fixed time of the day there, or loses the last hour's.
+        // A gap at midnight: croner fires every fixed time of that day in it, or loses the fire of the day's
+        // last hour.
         prop_assume!(!["America/Nuuk", "America/Havana"].contains(&zone));
-        // Fixed times in a list: croner skips them in a gap and doubles them in autumn.
+        // Fixed times in a list: croner skips them in a gap and fires them twice in autumn.
         prop_assume!(cron.fixed == (cron.rule.determine_job_type() == croner::JobType::FixedTime));
         let second = jiff::Timestamp::from_second(after.div_euclid(1000)).unwrap();
         let theirs = cron.rule.find_next_occurrence(&second.to_zoned(cron.zone.clone()), false).ok();

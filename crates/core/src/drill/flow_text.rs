@@ -1,4 +1,5 @@
-//! A plan as a `.flow` program that does the same, so that whatever drills are used for can be done with flows too.
+//! Translates a plan into an equivalent `.flow` program, so that tests and benchmarks written as drills also
+//! run as flows.
 
 use serde_json::{Value, json};
 
@@ -6,14 +7,15 @@ use super::plan::{Instruction, Plan, TaskCall};
 use crate::task::{OnExhausted, TaskOptions};
 use crate::time::Millis;
 
-/// Stands before the plan in the first line of a flow that was made of one.
+/// Prefix of the first line of a generated flow; the plan follows it.
 const MARK: &str = "// plan: ";
 
 impl Plan {
-    /// The program. Its first line is the plan itself, for whoever wants to know what it should do.
+    /// Returns the `.flow` program. Its first line holds the plan, so that [`Self::of_flow`] can read it
+    /// back.
     ///
-    /// An approval, which flows do not have, becomes a line in the log. What the plan would do after a cancellation
-    /// is done when one is caught.
+    /// An approval, which flows do not have, becomes a log line. The plan's clean-up runs in the `catch` that
+    /// receives the cancellation.
     pub fn to_flow(&self) -> String {
         let plan = serde_json::to_string(self).expect("plans always serialise");
         let mut text = format!("{MARK}{plan}\n{PRELUDE}try {{\n");
@@ -26,7 +28,7 @@ impl Plan {
         text
     }
 
-    /// The plan a flow was made of.
+    /// Returns the plan that a flow was generated from, or `None` when its first line holds none.
     pub fn of_flow(source: &str) -> Option<Self> {
         let (first, _) = source.strip_prefix(MARK)?.split_once('\n')?;
         serde_json::from_str(first).ok()
@@ -39,7 +41,7 @@ let parts = Context.executionId.split(\".\")
 let parent = parts.length > 1 ? parts.slice(0, parts.length - 1).join(\".\") : Context.executionId
 ";
 
-// A task that somebody cancelled fails with the same code.
+// A cancelled task fails with the same code, so the clean-up compares the message.
 const CLEANUP: &str = "\
   return kept
 } catch (failed) {
@@ -48,7 +50,7 @@ const CLEANUP: &str = "\
 
 struct Writer<'t> {
     text: &'t mut String,
-    /// How many names were used.
+    /// Number of variable names used so far.
     names: usize,
 }
 

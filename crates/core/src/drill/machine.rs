@@ -1,4 +1,5 @@
-//! The interpreter of drills: memory in, message applied, instructions executed until one has to wait.
+//! The interpreter of drills: reads the memory, applies the message, then executes instructions until one has
+//! to wait.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,12 +20,12 @@ use crate::time::Millis;
 /// The snapshot format this machine writes and reads.
 pub const FORMAT: u32 = 1;
 
-/// Everything a drill remembers between messages.
+/// Memory of a drill between messages, stored in its snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
     /// Index of the next instruction.
     next: usize,
-    /// How often the current `repeat` has run.
+    /// Completed rounds of the current `repeat`.
     #[serde(default)]
     round: u64,
     /// Number of the last command.
@@ -34,12 +35,12 @@ pub struct Memory {
     wait: Option<Wait>,
     #[serde(default)]
     cleaning: bool,
-    /// Replaces the plan's steps once the run was patched.
+    /// Replaces the plan's steps after a patch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     patched: Option<Vec<Instruction>>,
 }
 
-/// What the current instruction waits for.
+/// The answer that the current instruction waits for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum Wait {
     Tasks { open: BTreeMap<CommandId, usize>, outputs: Vec<Value>, group: Option<CommandId>, forgiving: bool },
@@ -51,6 +52,8 @@ enum Wait {
     Approval(CommandId),
 }
 
+/// Applies one message and runs instructions until one waits. Returns `NeedBlobs` when a value must be loaded
+/// first, and an error when the snapshot cannot be read.
 pub fn step(plan: &Plan, input: StepInput<'_>) -> Result<Step, ProgramError> {
     let mut machine = Machine {
         plan,
@@ -118,7 +121,7 @@ enum Stop {
 }
 
 impl Machine<'_> {
-    /// Applies the message to the current wait. What nobody waits for any more is ignored.
+    /// Applies the message to the current wait. An answer that the drill no longer waits for is ignored.
     fn consume(&mut self) -> Result<(), Stop> {
         let input = self.input;
         match &input.message.body {
@@ -144,7 +147,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Gives what is still waited for after `body`.
+    /// Returns the wait that remains after `body`, if any.
     fn answer(&mut self, wait: Wait, body: &MessageBody) -> Result<Option<Wait>, Stop> {
         match (wait, body) {
             (Wait::Tasks { mut open, mut outputs, group, forgiving }, MessageBody::TaskCompleted(done))
@@ -244,7 +247,7 @@ impl Machine<'_> {
         None
     }
 
-    /// Runs instructions until one waits or none is left.
+    /// Executes instructions until one waits or the list ends.
     fn execute(&mut self) -> Result<Progress, Stop> {
         while self.memory.wait.is_none() {
             let list = match (&self.memory.patched, self.memory.cleaning) {
@@ -406,12 +409,12 @@ impl Machine<'_> {
     }
 }
 
-/// The bytes of a payload; asks for them when they are not at hand.
+/// Returns the bytes of a payload, or stops the step with a request for its blob.
 fn look<'a>(payload: &'a Payload, blobs: &'a Blobs) -> Result<&'a [u8], Stop> {
     payload.resolve(blobs).map_err(|missing| Stop::NeedBlob(missing.clone()))
 }
 
-/// Small outputs are kept as they are, references as their hash.
+/// Returns an inline output as its value and a blob as its hash.
 fn shown(payload: &Payload) -> Value {
     match payload {
         Payload::Inline(raw) => serde_json::from_str(raw.get()).unwrap_or(Value::Null),

@@ -6,16 +6,17 @@ use serde_json::Value;
 use crate::task::TaskOptions;
 use crate::time::Millis;
 
-/// A definition: what to do, and what to do when cancelled.
+/// A drill definition: the steps, and the clean-up that runs after a cancellation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     pub steps: Vec<Instruction>,
-    /// Runs after a cancellation; the run ends cancelled whatever happens here.
+    /// Runs after a cancellation. The run ends cancelled whatever happens here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cleanup: Vec<Instruction>,
 }
 
+/// A task that an instruction runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TaskCall {
@@ -26,6 +27,7 @@ pub struct TaskCall {
     pub options: TaskOptions,
 }
 
+/// One instruction of a drill.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Instruction {
@@ -40,9 +42,9 @@ pub enum Instruction {
     },
     /// Runs all tasks at once and keeps their outputs in order.
     Parallel(Vec<TaskCall>),
-    /// Runs a task nobody waits for.
+    /// Starts a task without waiting for it.
     Spawn(TaskCall),
-    /// Runs a task; after `timeout` it is cancelled and null kept instead.
+    /// Runs a task. After `timeout` it is cancelled, and null is kept instead.
     TaskWithin {
         task: TaskCall,
         #[serde(with = "crate::duration::lenient")]
@@ -67,13 +69,13 @@ pub enum Instruction {
         #[serde(default)]
         input: Value,
     },
-    /// Runs a child; after `timeout` it is cancelled and null kept instead.
+    /// Runs a child. After `timeout` it is cancelled, and null is kept instead.
     ChildWithin {
         workflow: String,
         #[serde(with = "crate::duration::lenient")]
         timeout: Millis,
     },
-    /// Starts a child nobody waits for.
+    /// Starts a child without waiting for it.
     SpawnChild {
         workflow: String,
     },
@@ -83,7 +85,7 @@ pub enum Instruction {
     },
     Log(String),
     Marker(String),
-    /// Looks inside the run's input, wherever it lives, and keeps its length in bytes.
+    /// Keeps the length in bytes of the run's input, loading it when it is a blob.
     MeasureInput,
     /// Keeps a value.
     Keep(Value),

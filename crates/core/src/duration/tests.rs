@@ -1,4 +1,4 @@
-//! What is a duration, what is not, and that the two text forms agree.
+//! Tests which texts are durations, and that the two text forms agree.
 
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The arithmetic of retries: exact delays, bounds on any input, and how a policy is written.
+//! Tests of the retry arithmetic: exact delays, bounds on any input, and the written form of a policy.
 
 use proptest::prelude::*;
 
@@ -36,7 +36,7 @@ fn a_small_delay_still_grows_by_a_small_factor() {
 
 #[test]
 fn jitter_is_the_same_on_every_machine() {
-    // Pinned: a stored run must see the same delays after an upgrade.
+    // Fixed figures: a stored run must see the same delays after an upgrade.
     let policy = RetryPolicy::default();
     assert_eq!(delays(&policy, &[1, 2, 3, 4]), [951, 1805, 3983, 8066]);
     assert_ne!(policy.delay_after("run:2", 1), policy.delay_after("run:task", 1));
@@ -235,7 +235,7 @@ proptest! {
     fn a_task_is_tried_as_often_as_its_policy_says(max_attempts in 0..50_u32, policy in any_policy()) {
         let policy = RetryPolicy { max_attempts, ..policy };
         let again = |attempt: &u32| matches!(policy.verdict("k", *attempt, "E", "T", true), Verdict::Retry { .. });
-        // The first attempt is made before anybody is asked.
+        // The first attempt is made before the policy is consulted.
         let tries = 1 + (1..).take_while(again).count() as u32;
         prop_assert_eq!(tries, max_attempts.max(1));
     }

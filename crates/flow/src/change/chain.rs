@@ -1,4 +1,5 @@
-//! The loops and tries around a step, read from the compiled form: it has only jumps and a table of handlers.
+//! Finds the loops and tries around a step. The compiled form has only jumps and a table of handlers, so they
+//! are recovered from these.
 
 use crate::code::{Code, Index, Step};
 
@@ -15,19 +16,19 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     pub kind: Kind,
-    /// What it walks, or goes on for.
+    /// Source text of the list the loop goes over, or of its condition.
     pub head: String,
-    /// The slots of a loop over a list: the list, and how far it got.
+    /// The slots of a loop over a list: the list, and the position in it.
     pub walk: Option<(Index, Index)>,
-    /// The steps it covers: from the first to before the second.
+    /// The steps it covers, as a half-open range.
     reach: (usize, usize),
 }
 
-/// Outermost first.
+/// Returns the loops and tries around a step, outermost first.
 pub fn chain(code: &Code, position: usize) -> Vec<Link> {
     let around = |link: &Link| (link.reach.0..link.reach.1).contains(&position);
     let mut links: Vec<Link> = loops(code).chain(tries(code)).filter(around).collect();
-    // Of two that begin at one step, the longer one is around the other.
+    // When two begin at the same step, the longer one is the outer one.
     links.sort_by_key(|link| (link.reach.0, std::cmp::Reverse(link.reach.1)));
     links
 }
@@ -60,7 +61,7 @@ fn tries(code: &Code) -> impl Iterator<Item = Link> {
     code.handlers.iter().flat_map(|handler| {
         let (from, to, target) = (handler.from as usize, handler.to as usize, handler.target as usize);
         let link = |kind, reach| Link { kind, head: String::new(), walk: None, reach };
-        // What was tried jumps over its handler when nothing was thrown.
+        // When nothing is thrown, the tried block ends with a jump past its handler.
         let past = match code.steps.get(to) {
             Some(Step::Jump(past)) => *past as usize,
             _ => target,

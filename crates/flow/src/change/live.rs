@@ -1,10 +1,10 @@
-//! Which variables a program may read before it writes them, from a wait on.
+//! Liveness analysis: which variables a program may read, from a given wait on, before it writes them.
 
 use std::collections::BTreeSet;
 
 use crate::code::{Code, Index, Node, Part, Step};
 
-/// The slots that matter to a run that waits at a step: what it reads afterwards, whether the wait succeeds or fails.
+/// Returns the slots that a run waiting at this step may still read, whether the wait succeeds or fails.
 pub fn live_after(code: &Code, wait: usize) -> BTreeSet<usize> {
     let before = live_before(code);
     let mut live = BTreeSet::new();
@@ -15,10 +15,10 @@ pub fn live_after(code: &Code, wait: usize) -> BTreeSet<usize> {
     live
 }
 
-/// For every step, the slots that may be read from there on before they are written.
+/// Returns, for every step, the slots that may be read from there on before they are written.
 fn live_before(code: &Code) -> Vec<BTreeSet<usize>> {
     let mut live: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); code.steps.len()];
-    // Loops make later steps flow back to earlier ones: repeat until nothing grows.
+    // Loops let later steps lead back to earlier ones, so repeat until no set grows.
     loop {
         let mut grown = false;
         for place in (0..code.steps.len()).rev() {
@@ -44,7 +44,7 @@ fn live_before(code: &Code) -> Vec<BTreeSet<usize>> {
     }
 }
 
-/// What the handler of a step reads; its own error is written first.
+/// Returns the slots the handler of a step may read, except the slot of the error, which is written first.
 fn caught(code: &Code, place: usize, live: &[BTreeSet<usize>]) -> BTreeSet<usize> {
     let Some(handler) = code.handler(place) else { return BTreeSet::new() };
     let mut read = live.get(handler.target as usize).cloned().unwrap_or_default();
@@ -103,7 +103,7 @@ fn reads(code: &Code, step: &Step, found: &mut BTreeSet<usize>) {
     }
 }
 
-/// Nodes only refer to earlier ones, so this ends.
+/// Collects the slots an expression reads. Nodes refer only to earlier nodes, so the walk ends.
 fn slots_of(code: &Code, node: Index, found: &mut BTreeSet<usize>) {
     let mut next = vec![node];
     let mut seen = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Where a run of one program may go on in another one.
+//! The steps at which a run of one program may continue in another version.
 
 use rhythm_core::event::Event;
 use rhythm_core::failure::Failure;
@@ -12,7 +12,7 @@ use rhythm_core::program::RunFacts;
 use super::*;
 use crate::machine::tests::{Rehearsal, json, output};
 
-/// Finds the place; the run itself stays as it is.
+/// Finds the matching step; the run itself does not change.
 fn placed(old: &Rehearsal, new: &str, line: Option<u32>) -> Result<MovedPosition, Misfit> {
     let snapshot = old.state.snapshot.as_ref().unwrap();
     let beginning = Beginning { input: json("{\"n\": 1}"), started_at: Timestamp(10) };
@@ -30,7 +30,7 @@ fn change(old: &Rehearsal, new: &str, line: Option<u32>) -> (VersionChanged, Run
     (changed, facts, Message { id, at, actor: Actor::system(), trace: None, body })
 }
 
-/// Gives the run to another program.
+/// Moves the run to another program.
 fn changed(run: &mut Rehearsal, new: &str, line: Option<u32>) -> Advanced {
     let (changed, facts, message) = change(run, new, line);
     let next = Rehearsal::of(new);
@@ -76,7 +76,7 @@ fn the_place_is_the_one_wait_of_the_same_text_in_the_same_loops_and_tries() {
     let mut run = Rehearsal::of("try {\n  await Task.run(\"a\", { n: 1 })\n} catch (e) { }\nreturn 1");
     run.start("{}");
     let refusal = |new: &str| placed(&run, new, None).unwrap_err().reason;
-    // Spaces and places do not matter.
+    // Spaces and line numbers do not matter.
     let moved = placed(&run, "let z = 1\ntry { if (z) { await Task.run('a', {n:1}) } } catch (e) { }", None);
     assert_eq!(moved.unwrap().to_line, 2);
     let gone = refusal("await Task.run(\"b\", { n: 1 })");
@@ -114,7 +114,7 @@ fn a_variable_the_new_program_reads_must_be_there() {
     let refusal =
         placed(&run, "let a = 1\nlet b = 2\nawait Signal.next(\"go\")\nreturn a + b", None).unwrap_err();
     assert!(refusal.reason.contains("reads `b`"), "{refusal:?}");
-    // Written before it is read, or read by nobody: it need not be there.
+    // A variable that is written before it is read, or never read, need not exist.
     for fine in [
         "let a = 1\nlet b = 2\nawait Signal.next(\"go\")\nb = 3\nreturn a + b",
         "let a = 1\nlet b = a\nawait Signal.next(\"go\")\nreturn a",
@@ -122,7 +122,7 @@ fn a_variable_the_new_program_reads_must_be_there() {
     ] {
         assert!(placed(&run, fine, None).is_ok(), "{fine}");
     }
-    // The handler of a wait that fails reads it, too.
+    // The handler of a wait that fails reads the variable, too.
     let mut tried = Rehearsal::of("let a = 1\ntry { await task(\"x\") } catch (e) { }\nreturn a");
     tried.start("{}");
     let caught = "let a = 1\nlet b = 2\ntry { await task(\"x\") } catch (e) { return b }\nreturn a";
@@ -141,7 +141,7 @@ fn a_line_names_the_place_where_the_text_does_not() {
     assert_eq!(wrong.to_lines, [2, 3]);
     changed(&mut run, new, Some(2));
     assert_eq!(output(&run.complete(1, "41")), "42");
-    // A line inside of a loop the run is not in names no place for it.
+    // A line inside a loop that the run is not in cannot be used.
     let mut run = Rehearsal::of("await task(\"a\")\nreturn 1");
     run.start("{}");
     let looped = placed(&run, "for (const x of [1]) {\n  await task(\"b\")\n}", Some(2)).unwrap_err();

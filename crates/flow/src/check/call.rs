@@ -1,4 +1,4 @@
-//! Calls and accesses: which function is meant, whether it exists, and what it is given.
+//! Checks calls and accesses: which function is called, whether it exists, and with which arguments.
 
 use rhythm_syntax::Span;
 
@@ -7,23 +7,23 @@ use super::{Checker, Mention, known};
 use crate::library::{self, Effect, Function};
 use crate::tree::{Expression, ExpressionKind, Name, PathStep, PathStepKind};
 
-/// A call of the library, as it was written.
+/// A call of a library function as written in the source.
 #[derive(Clone, Copy)]
 pub(super) struct LibraryCall<'t> {
     pub(super) function: &'static Function,
     pub(super) arguments: &'t [Expression],
     /// From the name to the closing bracket.
     pub(super) span: Span,
-    /// The brackets and what is in them.
+    /// The brackets and their contents.
     brackets: Span,
 }
 
-/// A method call with what stands before it.
+/// A method call together with its receiver.
 #[derive(Clone, Copy)]
 pub(super) struct MethodCall<'t> {
     pub(super) method: &'t Name,
     pub(super) receiver: Span,
-    /// With the receiver.
+    /// Includes the receiver.
     pub(super) span: Span,
     brackets: Span,
     pub(super) arguments: &'t [Expression],
@@ -51,7 +51,8 @@ impl<'t> Checker<'t> {
         self.accesses(base.span, steps, taken, unknown, context);
     }
 
-    /// The name a path begins with and the steps that belong to it; gives how many.
+    /// Handles the name a path begins with and the steps that belong to it; returns the number of these
+    /// steps.
     fn begin(
         &mut self,
         expression: &'t Expression,
@@ -94,7 +95,7 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// The call of the library a path begins with, and how many steps it takes.
+    /// Returns the library call a path begins with, and the number of steps it takes.
     pub(super) fn library_call(
         &self,
         name: &'t str,
@@ -102,7 +103,8 @@ impl<'t> Checker<'t> {
         steps: &'t [PathStep],
     ) -> Option<(LibraryCall<'t>, usize)> {
         let (full, taken) = match &steps.first()?.kind {
-            // A variable never holds a function: one that was merely assigned does not hide it.
+            // A variable never holds a function, so a name that was only assigned does not hide a library
+            // function.
             PathStepKind::Call(_) if self.scopes.find(name).is_none() => (name.to_owned(), 1),
             PathStepKind::Property { name: member, .. }
                 if known::is_group(name) && !self.scopes.hides(name) =>
@@ -117,7 +119,7 @@ impl<'t> Checker<'t> {
         Some((LibraryCall { function, arguments, span: span.to(call.span), brackets: call.span }, taken))
     }
 
-    /// The library call an expression is, if it is nothing else.
+    /// Returns the library call that makes up the whole expression.
     pub(super) fn as_library_call(&self, expression: &'t Expression) -> Option<LibraryCall<'t>> {
         let ExpressionKind::Path { base, steps } = &super::expression::bare(expression).kind else {
             return None;
@@ -130,7 +132,7 @@ impl<'t> Checker<'t> {
     fn called(&mut self, call: LibraryCall<'t>, whole: bool, context: Context<'t>) {
         let LibraryCall { function, arguments, span, brackets } = call;
         self.effect |= function.does_something();
-        // What is refused for another reason is not counted, too.
+        // A call already refused for another reason gets no second message about its argument count.
         let told = self.concurrency_of_handles(call) || self.handles_without_list(call);
         if !function.accepts(arguments.len()) && !told {
             self.wrong_count(function.name, &[function], arguments.len(), brackets);
@@ -145,7 +147,8 @@ impl<'t> Checker<'t> {
         self.arguments(arguments, Callee::Library(function), context);
     }
 
-    /// `all(task(..), task(..))`: that they belong into a list is said of the tasks.
+    /// Returns whether tasks are passed to a group outside of a list, as in `all(task(..), task(..))`. Their
+    /// own message says that they belong in a list.
     fn handles_without_list(&self, call: LibraryCall<'t>) -> bool {
         let is_task =
             |argument| self.as_library_call(argument).is_some_and(|inner| inner.function.name == "task");
@@ -159,7 +162,8 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// The steps that are not taken yet. Of what is `unknown` nobody can say which methods it has.
+    /// Checks the steps after the first `taken`. For an `unknown` base the checker cannot know which methods
+    /// exist.
     fn accesses(
         &mut self,
         base: Span,
@@ -221,7 +225,7 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// Keeps a name that is the same in every run.
+    /// Records the name of a task, workflow or signal when it is constant.
     fn mention(&mut self, call: LibraryCall<'t>) {
         let names = match call.function.effect() {
             Some(Effect::RunTask | Effect::MapTask) => &mut self.checked.task_names,
@@ -242,7 +246,7 @@ impl<'t> Checker<'t> {
     }
 }
 
-/// `.then(x => ..)`: that there are no closures says enough.
+/// Returns whether the steps are `.then(x => ..)` or similar. The message about closures covers these.
 fn is_promise(steps: &[PathStep]) -> bool {
     let [first, second, ..] = steps else { return false };
     let PathStepKind::Property { name, .. } = &first.kind else { return false };

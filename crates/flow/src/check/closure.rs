@@ -1,5 +1,5 @@
-//! Functions and closures, which cannot be: a snapshot has no place for code. Each is refused with what to write
-//! instead, in the user's words where they fit.
+//! Refuses functions and closures: a snapshot cannot hold code. Each message shows a replacement, in the
+//! user's own words where possible.
 
 use rhythm_syntax::Code;
 use rhythm_syntax::Span;
@@ -18,11 +18,11 @@ pub(super) enum Defined<'t> {
     Statement,
     /// `let f = () => ..`
     Named(&'t str),
-    /// Anywhere else.
+    /// Any other place.
     Value,
 }
 
-/// A body longer than this is not repeated in a message.
+/// Longest body, in bytes, that a message repeats.
 const LONGEST: usize = 400;
 const MOST_LINES: usize = 12;
 
@@ -64,7 +64,7 @@ impl<'t> Checker<'t> {
         self.report.add(code, || Diagnostic::new(code, span, label).titled(title).helped(help));
     }
 
-    /// What a function mentions counts as used.
+    /// Marks the variables that a function names as used.
     fn captured(&mut self, span: Span) {
         for name in function_text::names(self.text(span)) {
             if let Some(index) = self.scopes.find(name) {
@@ -73,7 +73,7 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// `() => i` gives what `i` is now.
+    /// Suggests the value for a closure without parameters: `() => i` can be replaced by `i`.
     fn value_itself(&self, span: Span, value: &str) -> String {
         let shown = self.shown.filter(|shown| shown.rest.is_empty());
         match shown.and_then(|shown| replaced(self.source, shown.span, span, value, shown.rest)) {
@@ -83,7 +83,7 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// `list.map(x => ..)` and its like, and other methods that are given functions.
+    /// Refuses `list.map(x => ..)` and other methods that are given functions.
     pub(super) fn method_with_closure(&mut self, call: MethodCall<'t>) {
         let closures = call.arguments.iter().filter(|argument| argument.kind == ExpressionKind::Closure);
         for (index, closure) in closures.enumerate() {
@@ -141,7 +141,7 @@ fn waits(text: &str) -> bool {
     function_text::names(text).contains(&"task") || text.contains("await")
 }
 
-/// The same as a file of its own, started as a child.
+/// Shows the function as a workflow in its own file, started as a child.
 fn as_workflow(function: &FunctionText<'_>, name: &str) -> String {
     let inputs = match function.parameters.as_deref() {
         Some([]) => "{ }".to_owned(),
@@ -166,7 +166,7 @@ pub(super) fn is_short(text: &str) -> bool {
     text.len() <= LONGEST && text.lines().count() <= MOST_LINES
 }
 
-/// The lines of a body, moved to the margin.
+/// Returns the lines of a body with their common indentation replaced by two spaces.
 pub(super) fn outdented(text: &str) -> Vec<String> {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let further =

@@ -1,4 +1,4 @@
-//! Conditions that are always the same, and statements that do nothing.
+//! Warns about conditions that never change and statements without effect.
 
 use rhythm_syntax::diagnostic::Diagnostic;
 
@@ -60,7 +60,7 @@ fn is_call(step: &PathStep) -> bool {
     matches!(step.kind, PathStepKind::Call(_))
 }
 
-/// What a literal is as a condition.
+/// Returns the truth value of a literal condition.
 pub(super) fn constant(expression: &Expression) -> Option<bool> {
     match &bare(expression).kind {
         ExpressionKind::Null => Some(false),

@@ -1,5 +1,5 @@
-//! What an expression is when nothing can change it, and the calls that throw because of it. The machine is asked, so
-//! that what is refused here is exactly what would throw there.
+//! Evaluates constant expressions and refuses calls that are certain to throw because of them. It uses the
+//! same value types as the machine, so it refuses exactly what would throw in a run.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::tree::{Expression, ExpressionKind, Property, PropertyValue, Unary};
 use crate::value::{List, Number, Object, Value};
 
 impl<'t> Checker<'t> {
-    /// The value of an expression that is the same in every run.
+    /// Returns the value of an expression that is the same in every run.
     pub(super) fn constant_value(&self, expression: &'t Expression) -> Option<Value> {
         Some(match &bare(expression).kind {
             ExpressionKind::Null => Value::Null,
@@ -44,7 +44,7 @@ impl<'t> Checker<'t> {
         })
     }
 
-    /// A constant name that is none, a constant among the handles of a group, options that are no object.
+    /// Refuses constant arguments of the wrong type: names, members of a group, options.
     pub(super) fn constant_arguments(&mut self, call: LibraryCall<'t>) {
         let function = call.function.name;
         match call.function.effect() {

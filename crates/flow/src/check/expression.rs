@@ -1,4 +1,4 @@
-//! The walk over expressions: every value with its place.
+//! Walks over expressions and tracks where each value stands.
 
 use std::collections::BTreeSet;
 
@@ -95,7 +95,7 @@ impl<'t> Checker<'t> {
         self.expression(operand, context.within(place));
     }
 
-    /// `x.name === undefined`: what is missing is asked for by `?.` and is null.
+    /// Refuses `x.name === undefined`: the language reads a missing field with `?.`, which gives null.
     fn compared_with_undefined(&mut self, span: Span, operator: Binary, other: &'t Expression) {
         let asked = optional_path(other).unwrap_or_else(|| self.brief(other.span, "value").to_owned());
         let sign = if operator == Binary::Equal { "==" } else { "!=" };
@@ -107,7 +107,7 @@ impl<'t> Checker<'t> {
     }
 }
 
-/// A path of names, read so that any of them may be missing.
+/// Returns a path of names written with `?.`, so that any of them may be missing.
 fn optional_path(expression: &Expression) -> Option<String> {
     match &bare(expression).kind {
         ExpressionKind::Name(name) => Some(name.clone()),
@@ -126,7 +126,7 @@ fn optional_path(expression: &Expression) -> Option<String> {
     }
 }
 
-/// What is inside of any brackets around it.
+/// Returns the expression inside any round brackets.
 pub(super) fn bare(mut expression: &Expression) -> &Expression {
     while let ExpressionKind::Group(inner) = &expression.kind {
         expression = inner;

@@ -1,5 +1,5 @@
-//! What a function that cannot be says: its name, its parameters and what it gives, read from its text. The tree
-//! does not look inside; for a message that shows the same without a function this is enough.
+//! Reads the name, parameters and result of a refused function from its text. The tree does not hold its
+//! contents; this is enough for a message that shows a replacement.
 
 use crate::lexer;
 use crate::token::{Keyword, Token, TokenKind};
@@ -7,7 +7,7 @@ use crate::token::{Keyword, Token, TokenKind};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FunctionText<'t> {
     pub(super) name: Option<&'t str>,
-    /// Nothing when they are more than names.
+    /// `None` when a parameter is more than a name.
     pub(super) parameters: Option<Vec<&'t str>>,
     pub(super) body: Body<'t>,
 }
@@ -15,11 +15,11 @@ pub(super) struct FunctionText<'t> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Body<'t> {
     Value(&'t str),
-    /// Between its braces.
+    /// Text between the braces.
     Statements(&'t str),
 }
 
-/// Every name in a text.
+/// Returns every name in a text.
 pub(super) fn names(text: &str) -> Vec<&str> {
     let tokens = lexer::lex(text).tokens;
     tokens.iter().filter(|token| token.kind == TokenKind::Name).map(|token| token.span.text(text)).collect()
@@ -72,7 +72,7 @@ fn definition<'t>(text: &'t str, tokens: &[Token]) -> Option<FunctionText<'t>> {
     Some(FunctionText { name, parameters, body: body(text, brace.span.range().start)? })
 }
 
-/// The names up to the closing bracket, and what follows it.
+/// Returns the parameter names up to the closing bracket, and the tokens after it.
 fn parameters<'t, 'k>(text: &'t str, tokens: &'k [Token]) -> Option<(Option<Vec<&'t str>>, &'k [Token])> {
     let mut names = Vec::new();
     let mut simple = true;
@@ -106,13 +106,13 @@ fn body(text: &str, from: usize) -> Option<Body<'_>> {
     }
 }
 
-/// `({ a: 1 })` is in brackets only because a brace would begin a block.
+/// Removes the brackets of `({ a: 1 })`, which are there only because a brace would begin a block.
 fn object_without_brackets(body: &str) -> &str {
     let inside = body.strip_prefix('(').and_then(|body| body.strip_suffix(')')).map(str::trim);
     inside.filter(|inside| inside.starts_with('{') && inside.ends_with('}')).unwrap_or(body)
 }
 
-/// The value of a body that does nothing but return it.
+/// Returns the value of a body that consists of one `return`.
 fn returned(body: &str) -> Option<&str> {
     let value = body.strip_prefix("return ")?.trim().trim_end_matches(';').trim_end();
     let one = !value.contains(['\n', ';']) && !value.is_empty();

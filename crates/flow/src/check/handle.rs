@@ -1,7 +1,8 @@
-//! Handles nobody waited for: which names hold one where, how they are misused, and statements that only make one.
+//! Checks handles that are never awaited: which variables hold a handle at which point, how handles are
+//! misused, and statements that only create one.
 //!
-//! A name is known to hold a handle only while every way through the program leads to that: what is not certain is
-//! not said.
+//! A variable counts as a handle only when it holds one on every path through the program. Uncertain cases
+//! are not reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,17 +24,17 @@ pub(super) enum Variable<'t> {
     Created(&'t str),
 }
 
-/// What variables changed to, each once.
+/// New state of each changed variable.
 pub(super) type Changes<'t> = BTreeMap<Variable<'t>, Option<Span>>;
 
-/// Which variables hold a handle now.
+/// Variables that hold a handle at the current point.
 #[derive(Default)]
 pub(super) struct Handles<'t> {
-    /// With the call that made it.
+    /// Each variable, with the call that created its handle.
     held: BTreeMap<Variable<'t>, Span>,
-    /// What each changed variable was before, oldest first.
+    /// Undo log: the previous state of each changed variable, oldest first.
     before: Vec<(Variable<'t>, Option<Span>)>,
-    /// Calls whose handle was reported: one complaint is enough.
+    /// Calls whose handle was already reported, so that each gets one message.
     told: BTreeSet<Span>,
 }
 
@@ -48,12 +49,12 @@ impl<'t> Handles<'t> {
         }
     }
 
-    /// A point to go back to.
+    /// Returns a point that [`undo`](Self::undo) can go back to.
     pub(super) fn mark(&self) -> usize {
         self.before.len()
     }
 
-    /// Goes back to a mark; gives what had changed since.
+    /// Goes back to a mark and returns the changes made since then.
     pub(super) fn undo(&mut self, mark: usize) -> Changes<'t> {
         let mut changes = Changes::new();
         while self.before.len() > mark
@@ -69,7 +70,7 @@ impl<'t> Handles<'t> {
         changes
     }
 
-    /// Goes on after several ways through the program came together.
+    /// Joins several paths through the program: a variable keeps its handle only if every path ends with one.
     pub(super) fn merge(&mut self, ways: &[Changes<'t>]) {
         let changed: BTreeSet<Variable<'t>> = ways.iter().flat_map(|way| way.keys().copied()).collect();
         for variable in changed {
@@ -90,7 +91,7 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// The call that made the handle an expression certainly gives, where it is a statement's value.
+    /// Returns the call that created the handle which an expression certainly gives as a statement's value.
     pub(super) fn handle_made(&self, expression: &'t Expression) -> Option<Span> {
         let expression = bare(expression);
         match &expression.kind {
@@ -106,14 +107,15 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// A name has got a value.
+    /// Records that a variable was assigned, and the call that created its handle, if any.
     pub(super) fn holds(&mut self, name: &'t str, made: Option<Span>) {
         if let Some(variable) = self.variable(name) {
             self.handles.set(variable, made);
         }
     }
 
-    /// What a block may assign is not known where the block can be left at any point, or may run again.
+    /// Forgets handles in variables that a block assigns. Used where the block may be left at any point or
+    /// may repeat.
     pub(super) fn forget_assigned(&mut self, block: &'t Block) {
         let mut names = BTreeSet::new();
         assigned(block, &mut names);
@@ -124,7 +126,7 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// A name is read where only a value can be meant.
+    /// Reports a handle that is read where only a value makes sense.
     pub(super) fn handle_read(&mut self, name: &'t str, span: Span, context: Context<'t>) {
         if self.handles.held.is_empty() || !takes_value(context) {
             return;
@@ -136,7 +138,7 @@ impl<'t> Checker<'t> {
         self.handle_misused(span, made, &format!("`{name}` is a handle here, not its value"));
     }
 
-    /// `let { id } = Task.run(..)`
+    /// Reports `let { id } = Task.run(..)`.
     pub(super) fn handle_taken_apart(&mut self, value: &'t Expression) {
         if let Some(made) = self.handle_made(value) {
             self.handle_misused(value.span, made, "a handle has nothing that could be taken out of it");
@@ -157,7 +159,8 @@ impl<'t> Checker<'t> {
         });
     }
 
-    /// Statements that make a handle of which nothing can come. Tasks and workflows may be started and left alone.
+    /// Reports statements that only create a handle and have no effect. Tasks and workflows may be started
+    /// without waiting.
     pub(super) fn dropped(&mut self, expression: &'t Expression) {
         let expression = bare(expression);
         match &expression.kind {
@@ -187,7 +190,7 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// Whether an expression makes a handle that is good for nothing but being awaited.
+    /// Returns whether an expression creates a handle that only serves to be awaited.
     pub(super) fn is_only_waited_for(&self, expression: &'t Expression) -> bool {
         self.as_library_call(expression).as_ref().is_some_and(only_waits)
     }
@@ -198,7 +201,7 @@ fn only_waits(call: &LibraryCall<'_>) -> bool {
     function.gives_handle() && !function.starts_work() && !WAITING.contains(&function.name)
 }
 
-/// Whether a handle here is a mistake.
+/// Returns whether a handle in this place is a mistake.
 fn takes_value(context: Context<'_>) -> bool {
     if context.inputs_of.is_some() {
         return true;
@@ -213,7 +216,7 @@ fn takes_value(context: Context<'_>) -> bool {
     }
 }
 
-/// The names a block assigns, however deep.
+/// Collects the names a block assigns, including nested blocks.
 fn assigned<'t>(block: &'t Block, names: &mut BTreeSet<&'t str>) {
     for statement in &block.statements {
         assigned_by(statement, names);

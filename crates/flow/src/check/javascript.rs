@@ -1,6 +1,6 @@
-//! Names people bring along from JavaScript and its neighbours, and what to write instead.
+//! Names that people know from JavaScript and similar languages, and what to write instead.
 
-/// For a name nothing assigns.
+/// Returns a replacement for an unknown name.
 pub(super) fn instead_of_name(name: &str) -> Option<&'static str> {
     Some(match name {
         "undefined" | "None" | "nil" | "NaN" => "write `null`",
@@ -27,7 +27,7 @@ pub(super) fn instead_of_name(name: &str) -> Option<&'static str> {
     })
 }
 
-/// For `Group.member` that does not exist.
+/// Returns a replacement for a `Group.member` that does not exist.
 pub(super) fn instead_of_member(group: &str, member: &str) -> Option<&'static str> {
     Some(match (group, member) {
         ("Math", "random") => "a run cannot repeat chance: let a task choose",
@@ -52,7 +52,7 @@ pub(super) fn instead_of_member(group: &str, member: &str) -> Option<&'static st
     })
 }
 
-/// For a method that does not exist.
+/// Returns a replacement for a method that does not exist.
 pub(super) fn instead_of_method(name: &str) -> Option<&'static str> {
     Some(match name {
         "push" | "append" | "add" => "lists do not change in place: `list = list.concat([item])`",

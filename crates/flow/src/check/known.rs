@@ -1,4 +1,4 @@
-//! What the checker asks of the library's table.
+//! Questions the checker has about the table of library functions.
 
 use crate::library::{self, Body, Combinator, Effect, Function};
 
@@ -10,7 +10,7 @@ impl Function {
         }
     }
 
-    /// Starts a task or a child, whose inputs nothing can wait in.
+    /// Returns whether it starts a task or a child. No wait may stand in the inputs of these.
     pub(super) fn starts_work(&self) -> bool {
         matches!(
             self.effect(),
@@ -25,7 +25,7 @@ impl Function {
         }
     }
 
-    /// Gives a handle, not the value to come.
+    /// Returns whether it gives a handle instead of a value.
     pub(super) fn gives_handle(&self) -> bool {
         match self.effect() {
             Some(Effect::Log | Effect::Now | Effect::SignalSend) | None => false,
@@ -33,7 +33,7 @@ impl Function {
         }
     }
 
-    /// More than a value comes of it.
+    /// Returns whether it has an effect besides its value.
     pub(super) fn does_something(&self) -> bool {
         !matches!(self.effect(), None | Some(Effect::Now))
     }
@@ -51,12 +51,12 @@ pub(super) fn is_given(name: &str) -> bool {
     library::INPUTS.contains(&name) || library::CONTEXT.contains(&name)
 }
 
-/// Whether the library means something by this name alone.
+/// Returns whether this name alone belongs to the library.
 pub(super) fn is_name(name: &str) -> bool {
     is_group(name) || is_given(name) || library::function(name).is_some()
 }
 
-/// `run`, `delay` and the like for `Task`.
+/// Returns the members of a group: `run`, `delay` and others for `Task`.
 pub(super) fn members(group: &str) -> impl Iterator<Item = &'static str> {
     library::FUNCTIONS
         .iter()
@@ -64,18 +64,18 @@ pub(super) fn members(group: &str) -> impl Iterator<Item = &'static str> {
         .map(|(_, member)| member)
 }
 
-/// What can be called without a dot.
+/// Returns the functions that are called without a dot.
 pub(super) fn plain_functions() -> impl Iterator<Item = &'static str> {
     library::FUNCTIONS.iter().map(|function| function.name).filter(|name| !name.contains('.'))
 }
 
-/// Every name of the library that stands by itself.
+/// Returns every library name that can stand alone.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     let given = library::INPUTS.iter().chain(library::CONTEXT);
     library::GROUPS.iter().chain(given).copied().chain(plain_functions())
 }
 
-/// The functions a method can turn out to be; which one it is depends on the value.
+/// Returns the functions a method name can mean; the value decides which one it is.
 pub(super) fn methods(name: &str) -> Vec<&'static Function> {
     library::list_method(name).into_iter().chain(library::text_method(name)).collect()
 }

@@ -1,4 +1,5 @@
-//! Calls that cannot work: of what is no function or does not exist, or with the wrong number of arguments.
+//! Reports calls that cannot work: the callee is not a function or does not exist, or the number of arguments
+//! is wrong.
 
 use rhythm_syntax::Span;
 use rhythm_syntax::diagnostic::Diagnostic;
@@ -49,7 +50,7 @@ impl<'t> Checker<'t> {
         });
     }
 
-    /// `value()`, `list[0]()`, `f()()`
+    /// Reports `value()`, `list[0]()` and `f()()`.
     pub(super) fn call_of_value(&mut self, span: Span) {
         self.effect = true;
         self.report.add(codes::NOT_A_FUNCTION, || {
@@ -106,7 +107,7 @@ impl<'t> Checker<'t> {
         });
     }
 
-    /// `ctx.name`, which only has a few.
+    /// Checks `ctx.name`: the context has only a few fields.
     pub(super) fn context_field(&mut self, name: &'t str, steps: &'t [PathStep]) {
         let is_context = match self.scopes.resolve(name) {
             Some(binding) => binding.kind == Kind::Context,
@@ -134,7 +135,7 @@ impl<'t> Checker<'t> {
     }
 }
 
-/// How many arguments the functions take between them.
+/// Describes how many arguments the given functions accept together.
 fn wanted(functions: &[&Function]) -> String {
     let least = functions.iter().map(|function| function.least).min().unwrap_or_default();
     let most = functions

@@ -1,4 +1,4 @@
-//! Names: declared, assigned, read, and those nothing assigns.
+//! Names: declarations, assignments, reads, and names that no statement assigns.
 
 use std::collections::BTreeMap;
 
@@ -13,26 +13,27 @@ use crate::library::{self, Function};
 use crate::parser::ELSE_IFS;
 use crate::tree::Name;
 
-/// So many names are compared in the search for a "did you mean"; a program with more has other troubles.
+/// Limit of comparisons when searching for a "did you mean", so that a huge program is checked in bounded
+/// time.
 const COMPARED: usize = 20_000;
-/// Source text longer than this is not repeated in a message.
+/// Longest source text, in bytes, that a message repeats.
 const BRIEF: usize = 60;
 
-/// A name that was read before anything gave it a meaning.
+/// A read of a name that has no meaning yet.
 pub(super) struct Pending {
     pub(super) span: Span,
-    /// It was called as a function.
+    /// Whether it was called as a function.
     pub(super) called: bool,
 }
 
 impl<'t> Checker<'t> {
-    /// The text of a span where it is short enough to be repeated.
+    /// Returns the text of a span if it is short enough to repeat, else `otherwise`.
     pub(super) fn brief(&self, span: Span, otherwise: &'t str) -> &'t str {
         let text = self.text(span);
         if text.is_empty() || text.len() > BRIEF || text.contains('\n') { otherwise } else { text }
     }
 
-    /// As much of a span as stands on one line, without a brace at its end.
+    /// Returns the first line of a span, without a brace at its end.
     pub(super) fn first_line(&self, span: Span) -> Span {
         let line = self.text(span).lines().next().unwrap_or_default();
         let kept = match self.text(span).contains('\n') {
@@ -49,7 +50,8 @@ impl<'t> Checker<'t> {
             && self.report.wants(codes::DECLARED_TWICE)
         {
             let line = self.line(self.scopes.binding(repeated).span.start);
-            // What comes first is hidden from here on, not forgotten.
+            // The first declaration is hidden from here on, which is reported already: do not report it as
+            // unused, too.
             self.scopes.mark_read(repeated);
             self.report.add(codes::DECLARED_TWICE, || {
                 Diagnostic::new(codes::DECLARED_TWICE, name.span, format!("declared on line {line} already"))
@@ -75,7 +77,7 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// `name.part = ..`: the whole must be there already.
+    /// Checks the target of `name.part = ..`: `name` must already exist.
     pub(super) fn assign_part(&mut self, name: &'t Name) {
         if self.scopes.find(&name.text).is_none() && !known::is_given(&name.text) {
             self.pend(&name.text, name.span, false);
@@ -101,12 +103,12 @@ impl<'t> Checker<'t> {
         });
     }
 
-    /// A name whose value is used.
+    /// Records that the value of a name is used.
     pub(super) fn read(&mut self, name: &'t str, span: Span) {
         if let Some(index) = self.scopes.find(name) {
             self.scopes.mark_read(index);
         } else if self.scopes.is_created(name) || known::is_given(name) {
-            // Known to the whole program.
+            // The name has a value in the whole program.
         } else if known::is_name(name) {
             self.function_as_value(name, span);
         } else {
@@ -144,7 +146,7 @@ impl<'t> Checker<'t> {
         });
     }
 
-    /// Leaves the innermost scope, whose names nobody can read any more.
+    /// Leaves the innermost scope and reports its names that were never read.
     pub(super) fn close_scope(&mut self, block: Span) {
         for index in self.scopes.close(block.end) {
             let binding = self.scopes.binding(index);
@@ -173,7 +175,7 @@ impl<'t> Checker<'t> {
             .helped(help)
     }
 
-    /// Reports every name that was read and that nothing assigns anywhere.
+    /// Reports every name that was read and that the program never assigns.
     pub(super) fn unknown_names(&mut self) {
         let pending = std::mem::take(&mut self.pending);
         let mut suggested: BTreeMap<&str, Option<&str>> = BTreeMap::new();
@@ -219,11 +221,11 @@ impl<'t> Checker<'t> {
         }
         let library = known::names().map(|name| -> &'t str { name });
         let names = self.scopes.names_at(span.start).chain(library);
-        // Comparing costs the product of the lengths: what is much longer or shorter is not looked at.
+        // A comparison costs the product of both lengths, so skip names of a very different length.
         closest(name, names.filter(|other| other.len().abs_diff(name.len()) <= 4))
     }
 
-    /// Declared, but not here.
+    /// Reports a name that is declared, but not in scope here.
     fn not_visible(&self, name: &str, span: Span) -> Option<Diagnostic> {
         let declared = self.scopes.declared_anywhere(name)?;
         let line = self.line(declared.span.start);

@@ -1,4 +1,4 @@
-//! The options of calls, where they are written out: keys nobody reads, values nobody understands.
+//! Checks options of calls that are written out as an object: unknown keys and invalid values.
 
 use rhythm_core::duration;
 use rhythm_syntax::diagnostic::Diagnostic;
@@ -15,7 +15,7 @@ use crate::tree::{Expression, ExpressionKind, Property, PropertyValue};
 use crate::value::Value;
 
 impl<'t> Checker<'t> {
-    /// The options of a call, and the durations it is given.
+    /// Checks the options of a call and its duration arguments.
     pub(super) fn call_options(&mut self, call: LibraryCall<'t>) {
         let any = |_: &Choice| true;
         let (at, choices, taken): (_, _, fn(&Choice) -> bool) = match call.function.effect() {
@@ -46,7 +46,8 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// What has a handle was started already: only a map can hold the others back.
+    /// Refuses `concurrency` for a group of handles. A handle is already started, so only a map can limit
+    /// concurrency.
     pub(super) fn concurrency_of_handles(&mut self, call: LibraryCall<'t>) -> bool {
         let (Some(_), Some(options)) = (call.function.combinator(), call.arguments.get(1)) else {
             return false;
@@ -64,7 +65,7 @@ impl<'t> Checker<'t> {
         true
     }
 
-    /// `keys` are those `among` the table's that the owner takes.
+    /// Checks an options object. `keys` are the entries of the table `among` that the owner accepts.
     fn options(
         &mut self,
         options: &'t Expression,
@@ -173,7 +174,8 @@ impl<'t> Checker<'t> {
     }
 }
 
-/// Names other systems have for the same; which of two is meant depends on what there is.
+/// Returns our name for an option that other systems call differently. The keys available decide between two
+/// candidates.
 fn other_name(key: &str, keys: &[&'static Choice]) -> Option<&'static str> {
     let meant: &[&str] = match key {
         "retry" | "maxRetries" | "max_retries" => &["retries", "max_attempts"],

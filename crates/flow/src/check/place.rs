@@ -1,4 +1,4 @@
-//! Where a value stands: what decides whether a run can wait there.
+//! The position of a value in its statement, which decides whether a run can wait there.
 
 use crate::library::Function;
 use crate::tree::Expression;
@@ -9,32 +9,33 @@ pub(super) enum Place {
     Initializer,
     Assigned,
     Returned,
-    /// Directly behind `await`.
+    /// Directly after `await`.
     Awaited,
-    /// In a list.
+    /// An item of a list.
     Item,
-    /// In an object.
+    /// A field of an object.
     Field,
     Argument,
-    /// One of the values of `? :`, or the last of `&&`, `||`, `??`: may become the value of the whole.
+    /// A branch of `? :`, or the last operand of `&&`, `||`, `??`: it may become the value of the whole
+    /// expression.
     Branch,
     Operand,
     Condition,
-    /// What a `for` walks.
+    /// The list or object a `for` goes over.
     Walked,
     Thrown,
     Index,
-    /// Something is read of it or called: `here.name`.
+    /// The base of an access or a call: `here.name`.
     Accessed,
 }
 
 impl Place {
-    /// Its value is a statement's, so the run can stand still here.
+    /// Returns whether the value is the whole value of a statement, so that the run can wait here.
     pub(super) fn waits(self) -> bool {
         matches!(self, Self::Statement | Self::Initializer | Self::Assigned | Self::Returned)
     }
 
-    /// A handle cannot be meant here: only what it will give can.
+    /// Returns whether a handle makes no sense here, only the value it will give.
     pub(super) fn needs_value(self) -> bool {
         matches!(
             self,
@@ -42,7 +43,7 @@ impl Place {
         )
     }
 
-    /// In a sentence: "cannot stand ..".
+    /// Completes the sentence "cannot stand ..".
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Statement | Self::Initializer | Self::Assigned | Self::Returned => "as a statement",
@@ -61,19 +62,19 @@ impl Place {
     }
 }
 
-/// What is around a value.
+/// The surroundings of a value.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'t> {
     pub(super) place: Place,
-    /// The call among whose inputs it stands, however deep.
+    /// The call whose inputs contain this value, at any depth.
     pub(super) inputs_of: Option<&'static str>,
-    /// Inside a list or what a combinator is given: handles are meant to be here.
+    /// Whether it is inside a list or the argument of a group, where handles belong.
     pub(super) gathered: bool,
-    /// It is an item of the list or object a combinator is given.
+    /// Whether it is an item of the list or object given to a group.
     pub(super) combined: bool,
-    /// Part of what the program gives back, which cannot hold a handle.
+    /// Whether it is part of the program's output, which cannot hold a handle.
     pub(super) returned: bool,
-    /// The call it is an argument of.
+    /// The call of which it is a direct argument.
     pub(super) call: Option<CallSite<'t>>,
 }
 
@@ -86,7 +87,7 @@ pub(super) struct CallSite<'t> {
 #[derive(Clone, Copy)]
 pub(super) enum Callee {
     Library(&'static Function),
-    /// `concat`, which takes lists and values alike.
+    /// `concat`, which takes both lists and single values.
     Concat,
     Other,
 }
@@ -96,18 +97,18 @@ impl<'t> Context<'t> {
         Self { place, inputs_of: None, gathered: false, combined: false, returned: false, call: None }
     }
 
-    /// A value the program gives back.
+    /// Returns the context of a value that the program returns.
     pub(super) fn returned() -> Self {
         Self { returned: true, ..Self::at(Place::Returned) }
     }
 
-    /// Somewhere within this.
+    /// Returns the context of a part of this value.
     pub(super) fn within(self, place: Place) -> Self {
         let returned = self.returned && matches!(place, Place::Item | Place::Field | Place::Branch);
         Self { place, combined: false, returned, call: None, ..self }
     }
 
-    /// An item of a list, or a field of an object, that stands here.
+    /// Returns the context of an item or field of this value.
     pub(super) fn member(self, place: Place) -> Self {
         let combined = match self.call {
             Some(CallSite { callee: Callee::Library(function), .. }) => function.combinator().is_some(),
@@ -116,7 +117,7 @@ impl<'t> Context<'t> {
         Self { gathered: self.gathered || place == Place::Item, combined, ..self.within(place) }
     }
 
-    /// An argument of a call that stands here.
+    /// Returns the context of an argument of this call.
     pub(super) fn argument(self, call: CallSite<'t>) -> Self {
         let (inputs_of, gathered) = match call.callee {
             Callee::Library(function) if function.starts_work() => (Some(function.name), false),

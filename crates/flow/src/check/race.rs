@@ -1,4 +1,5 @@
-//! A hint: `race` ends with the first failure too, which is rarely meant when several tasks do the same.
+//! A hint about `race`: it also ends with the first failure, which is rarely wanted when several tasks do the
+//! same work.
 
 use rhythm_syntax::diagnostic::Diagnostic;
 
@@ -11,7 +12,8 @@ use crate::library::{Combinator, Effect};
 use crate::tree::{Expression, ExpressionKind, PropertyValue};
 
 impl<'t> Checker<'t> {
-    /// One task against a timer or a signal is a timeout, and a failure should end it. Several tasks are not.
+    /// Reports races of several tasks. One task against a timer or a signal is a timeout, which a failure
+    /// should end.
     pub(super) fn race(&mut self, call: LibraryCall<'t>) {
         if !matches!(call.function.combinator(), Some(Combinator::Race | Combinator::RaceKv)) {
             return;
@@ -39,7 +41,7 @@ impl<'t> Checker<'t> {
         });
     }
 
-    /// Whether an expression gives the handle of work that can fail.
+    /// Returns whether an expression gives the handle of work that can fail.
     pub(super) fn can_fail(&self, expression: &'t Expression) -> bool {
         let expression = bare(expression);
         if let ExpressionKind::Name(name) = &expression.kind {
@@ -59,7 +61,7 @@ impl<'t> Checker<'t> {
     }
 }
 
-/// `{ settle: true }`: a failure is a value then.
+/// Returns whether the options contain `settle`, with which a failure is returned as a value.
 fn settles(options: Option<&Expression>) -> bool {
     let Some(ExpressionKind::Object(properties)) = options.map(|options| &options.kind) else { return false };
     properties.iter().any(|property| property.key.text == "settle")

@@ -1,4 +1,4 @@
-//! Collects diagnostics, no more than anybody would read; errors come before warnings.
+//! Collects diagnostics up to a limit; errors come before warnings.
 
 use rhythm_syntax::Code;
 use rhythm_syntax::diagnostic::{DIAGNOSTIC_LIMIT, Diagnostic, Severity};
@@ -8,11 +8,11 @@ use crate::codes;
 
 pub(super) struct Report {
     options: Options,
-    /// Unknown names are told although only errors are wanted.
+    /// Unknown names are reported even if only errors are wanted.
     names: bool,
     errors: Vec<Diagnostic>,
     others: Vec<Diagnostic>,
-    /// Reported so far, kept or not.
+    /// Number of findings so far, whether kept or not.
     count: usize,
 }
 
@@ -21,7 +21,7 @@ impl Report {
         Self { options, names, errors: Vec::new(), others: Vec::new(), count: 0 }
     }
 
-    /// Whether a diagnostic of this code would be kept; ask before words are made that cost something.
+    /// Returns whether a diagnostic of this code would be kept. Call it before building an expensive message.
     pub(super) fn wants(&self, code: Code) -> bool {
         match code.severity.refuses() {
             true => self.errors.len() < DIAGNOSTIC_LIMIT,
@@ -40,12 +40,13 @@ impl Report {
         }
     }
 
-    /// Something will be reported later of what is looked at now.
+    /// Counts a finding that will be reported later, so that the current expression does not look free of
+    /// findings.
     pub(super) fn announce(&mut self) {
         self.count += 1;
     }
 
-    /// How many were reported so far.
+    /// Returns the number of findings so far.
     pub(super) fn count(&self) -> usize {
         self.count
     }
@@ -59,7 +60,7 @@ impl Report {
     }
 }
 
-/// With warnings made errors, if they are to be.
+/// Turns warnings into errors when `strict` is set.
 pub(super) fn severe_if(strict: bool, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     for diagnostic in &mut diagnostics {
         if strict && diagnostic.severity == Severity::Warning {

@@ -1,7 +1,8 @@
-//! A statement as it should have been written: waits moved to statements of their own, in the user's words.
+//! Rewrites a statement into its correct form: each misplaced wait moves to a statement of its own, keeping
+//! the user's text.
 //!
-//! What only happens sometimes (a branch of `? :`, the right of `&&`, the condition of a loop) must still only
-//! happen sometimes: there the rewrite uses `if`.
+//! Code that runs only under a condition (a branch of `? :`, the right side of `&&`, the condition of a loop)
+//! must stay conditional: there the rewrite uses `if`.
 
 mod choice;
 mod draft;
@@ -19,15 +20,15 @@ use choice::Sink;
 use draft::{Draft, Names};
 pub(super) use walk::Loop;
 
-/// A longer statement is not repeated in a message.
+/// Longest statement, in bytes, that a message repeats.
 const LONGEST: u32 = 600;
-/// Nor is one that would take more lines than this.
+/// Largest number of lines a rewrite in a message may take.
 const MOST_LINES: usize = 16;
 
-/// What is done to an expression, or to the beginning of a path.
+/// Change to an expression, or to the beginning of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Edit {
-    /// Gets a `let` of its own.
+    /// Moves the expression to a `let` statement before.
     Hoist,
     DropAwait,
     /// `task(..)` becomes `Task.run(..)`.
@@ -40,14 +41,14 @@ pub(super) enum Edit {
     },
 }
 
-/// The part of a statement that is looked at as one.
+/// The part of a statement that is checked as a unit.
 #[derive(Clone, Copy)]
 pub(super) enum Head<'t> {
     Whole(&'t Statement),
     If(&'t Expression),
     ElseIf(&'t Expression),
     While(&'t Expression),
-    /// Up to its body, and what it walks.
+    /// The head up to the body, and the list it goes over.
     For(Span, &'t Expression),
 }
 
@@ -64,11 +65,11 @@ impl Head<'_> {
 
 pub(super) struct Rewrite {
     pub(super) text: String,
-    /// What hoisted expressions are called.
+    /// Names given to the hoisted expressions.
     pub(super) names: BTreeMap<Span, String>,
 }
 
-/// Nothing when it would be too long to help.
+/// Returns the rewritten statement, or nothing when it would be too long to help.
 pub(super) fn rewrite(
     source: &str,
     head: Head<'_>,
@@ -107,7 +108,7 @@ pub(super) fn rewrite(
     Some(Rewrite { text, names: rewriter.names })
 }
 
-/// A statement with another text in place of one of its spans.
+/// Returns a statement with the text of one of its spans replaced, or nothing when it is too long.
 pub(super) fn replaced(source: &str, statement: Span, span: Span, text: &str, rest: &str) -> Option<String> {
     if statement.end.saturating_sub(statement.start) > LONGEST {
         return None;
@@ -156,7 +157,7 @@ impl<'a> Rewriter<'a> {
         draft.line(&text);
     }
 
-    /// A statement whose value is a choice becomes an `if` that does the same to each value.
+    /// Rewrites a statement whose value is a choice as an `if` with one such statement for each branch.
     fn chosen(&mut self, statement: &Statement, draft: &mut Draft) -> bool {
         let (value, sink) = match &statement.kind {
             StatementKind::Declare { pattern: Pattern::Name(name), value: Some(value), .. } => {
@@ -172,7 +173,7 @@ impl<'a> Rewriter<'a> {
         self.choose(value, &sink, draft)
     }
 
-    /// Whether something within is moved to a statement before.
+    /// Returns whether a part of this span moves to a statement before.
     fn hoists(&self, span: Span) -> bool {
         self.within(span).any(|(_, edit)| *edit == Edit::Hoist)
     }
@@ -185,7 +186,7 @@ impl<'a> Rewriter<'a> {
             .filter(move |(inner, _)| inner.end <= span.end)
     }
 
-    /// The text of an expression once its waits are in the draft.
+    /// Returns the text of an expression after writing its waits to the draft.
     fn value(&mut self, expression: &Expression, draft: &mut Draft) -> String {
         if self.within(expression.span).next().is_none() {
             return self.verbatim(expression.span).to_owned();
@@ -215,7 +216,7 @@ impl<'a> Rewriter<'a> {
         self.edited(expression.span, text, draft)
     }
 
-    /// What an expression that waits is, without a name for it.
+    /// Returns the text of an expression that waits, without giving its result a name.
     fn waiting(&mut self, expression: &Expression, draft: &mut Draft) -> Option<String> {
         let expression = super::expression::bare(expression);
         if self.edits.get(&expression.span) != Some(&Edit::Hoist) {
@@ -248,7 +249,7 @@ impl<'a> Rewriter<'a> {
         text
     }
 
-    /// The source of a span with its parts rewritten.
+    /// Returns the source of a span with its parts rewritten.
     fn spliced(&mut self, span: Span, parts: &[&Expression], draft: &mut Draft) -> String {
         let mut text = String::new();
         let mut start = span.start;
@@ -282,7 +283,7 @@ impl<'a> Rewriter<'a> {
     }
 }
 
-/// The expressions directly inside of one, in the order of the source.
+/// Returns the direct parts of an expression in source order.
 fn parts(expression: &Expression) -> Vec<&Expression> {
     match &expression.kind {
         ExpressionKind::List(items) => items.iter().collect(),

@@ -1,4 +1,4 @@
-//! Which name means what, where. Scope is lexical; what is assigned without being declared exists at top level.
+//! Resolves names. Scope is lexical; a name assigned without a declaration belongs to the whole program.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ pub(super) enum Kind {
     Caught,
     /// The first parameter of a workflow.
     Context,
-    /// The second.
+    /// The second parameter of a workflow.
     Inputs,
-    /// A function somebody tried to define.
+    /// A function definition, which the language refuses.
     Function,
 }
 
@@ -24,7 +24,7 @@ impl Kind {
         matches!(self, Self::Const | Self::LoopConst)
     }
 
-    /// Whether somebody chose to have it; the others come with their statement.
+    /// Returns whether the user declared it with `let` or `const`. The other names come with their statement.
     pub(super) fn is_declared(self) -> bool {
         matches!(self, Self::Let | Self::Const)
     }
@@ -35,17 +35,17 @@ pub(super) struct Binding<'t> {
     pub(super) span: Span,
     pub(super) kind: Kind,
     pub(super) read: bool,
-    /// What a `const` is, when it is a text.
+    /// The value of a `const` that is a text.
     pub(super) text: Option<&'t str>,
-    /// Holds the handle of something that can fail.
+    /// Whether it holds the handle of work that can fail.
     pub(super) can_fail: bool,
-    /// Its value is a handle of no work: of a timer, a signal or a group.
+    /// Whether its value is a handle without work: of a timer, a signal or a group.
     pub(super) only_waited_for: bool,
-    /// Where its value stands, when its declaration has one.
+    /// Span of its initial value, if the declaration has one.
     pub(super) value: Option<Span>,
-    /// Computing that value does more than that.
+    /// Whether computing the initial value has an effect.
     pub(super) effect: bool,
-    /// Where its scope ends, once it has.
+    /// End of its scope, once the scope is closed.
     until: u32,
     depth: usize,
 }
@@ -53,9 +53,9 @@ pub(super) struct Binding<'t> {
 #[derive(Default)]
 pub(super) struct Scopes<'t> {
     bindings: Vec<Binding<'t>>,
-    /// For each name what it meant from the outside in; the last is what it means now.
+    /// Bindings of each name from the outermost inwards; the last one is current.
     visible: BTreeMap<&'t str, Vec<usize>>,
-    /// What each open scope declares.
+    /// Declarations of each open scope.
     open: Vec<Vec<usize>>,
     /// The first declaration of each name.
     first: BTreeMap<&'t str, usize>,
@@ -68,7 +68,7 @@ impl<'t> Scopes<'t> {
         self.open.push(Vec::new());
     }
 
-    /// Ends the innermost scope; gives what it declared.
+    /// Ends the innermost scope and returns its declarations.
     pub(super) fn close(&mut self, end: u32) -> Vec<usize> {
         let closed = self.open.pop().unwrap_or_default();
         for index in &closed {
@@ -81,7 +81,7 @@ impl<'t> Scopes<'t> {
         closed
     }
 
-    /// Gives the new binding, and the one it repeats when the same scope had the name already.
+    /// Returns the new binding, and the earlier one if the same scope already declares the name.
     pub(super) fn declare(&mut self, name: &'t str, span: Span, kind: Kind) -> (usize, Option<usize>) {
         let index = self.bindings.len();
         let depth = self.open.len();
@@ -116,7 +116,7 @@ impl<'t> Scopes<'t> {
         self.created.contains_key(name)
     }
 
-    /// What a name means here.
+    /// Returns the current binding of a name.
     pub(super) fn find(&self, name: &str) -> Option<usize> {
         self.visible.get(name)?.last().copied()
     }
@@ -125,7 +125,7 @@ impl<'t> Scopes<'t> {
         self.find(name).and_then(|index| self.bindings.get(index))
     }
 
-    /// Whether a name is the program's own and hides what the library calls so.
+    /// Returns whether the program has such a name, which hides the library's.
     pub(super) fn hides(&self, name: &str) -> bool {
         self.find(name).is_some() || self.is_created(name)
     }
@@ -142,17 +142,17 @@ impl<'t> Scopes<'t> {
         self.bindings[index].read = true;
     }
 
-    /// The first declaration of a name, wherever it is visible.
+    /// Returns the first declaration of a name, even if it is not visible here.
     pub(super) fn declared_anywhere(&self, name: &str) -> Option<&Binding<'t>> {
         self.first.get(name).and_then(|index| self.bindings.get(*index))
     }
 
-    /// How many names there are at most.
+    /// Returns an upper bound of the number of names.
     pub(super) fn count(&self) -> usize {
         self.bindings.len() + self.created.len()
     }
 
-    /// Every name of the program that can be read at a place; some may come twice.
+    /// Returns every name of the program that is readable at an offset; a name may appear twice.
     pub(super) fn names_at(&self, offset: u32) -> impl Iterator<Item = &'t str> + '_ {
         let here = move |binding: &&Binding<'t>| binding.span.end <= offset && offset < binding.until;
         self.bindings.iter().filter(here).map(|binding| binding.name).chain(self.created.keys().copied())

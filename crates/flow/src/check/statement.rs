@@ -1,4 +1,5 @@
-//! The walk over statements: scopes, loops, what is never reached. Each says whether the program goes on after it.
+//! Walks over statements: scopes, loops, unreachable code. Each statement reports whether the next one is
+//! reached.
 
 use rhythm_syntax::Span;
 use rhythm_syntax::diagnostic::Diagnostic;
@@ -17,7 +18,7 @@ use crate::tree::{
     StatementKind, Target,
 };
 
-/// Whether what follows is reached.
+/// Whether the next statement is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
     GoesOn,
@@ -95,7 +96,7 @@ impl<'t> Checker<'t> {
         Then::GoesOn
     }
 
-    /// Looks at a head; what is wrong with its waits is said at its end, all at once.
+    /// Checks the head of a statement, then reports its misplaced waits all at once.
     fn head(&mut self, head: Head<'t>, shown: Option<Shown>, look: impl FnOnce(&mut Self)) {
         self.shown = shown;
         self.offences.clear();
@@ -126,7 +127,7 @@ impl<'t> Checker<'t> {
         if let (Some(value), Pattern::Object { .. } | Pattern::List { .. }) = (value, pattern) {
             self.handle_taken_apart(value);
         }
-        // What the value is made of is known before the name, which may hide one in it.
+        // Check the value before declaring the name, because the new name may hide one used in the value.
         let made = value.and_then(|value| self.handle_made(value));
         let mut complained = false;
         let names = match pattern {
@@ -149,7 +150,7 @@ impl<'t> Checker<'t> {
             let binding = self.declare_name(name, kind);
             self.handles
                 .set(Variable::Declared(binding), made.filter(|_| matches!(pattern, Pattern::Name(_))));
-            // One complaint is enough.
+            // The declaration was already reported: do not report the name as unused, too.
             if complained {
                 self.scopes.mark_read(binding);
             }
@@ -238,7 +239,8 @@ impl<'t> Checker<'t> {
         Then::ends_if(all_end && rest == Then::Ends)
     }
 
-    /// One of several ways through the program; what it changes counts where it leads on.
+    /// Checks one of several paths through the program. Its changes count only if the program continues after
+    /// it.
     fn way(&mut self, ways: &mut Vec<Changes<'t>>, look: impl FnOnce(&mut Self) -> Then) -> Then {
         let mark = self.handles.mark();
         let then = look(self);
@@ -263,12 +265,12 @@ impl<'t> Checker<'t> {
         Then::ends_if(endless && !left)
     }
 
-    /// Gives whether something breaks out of it.
+    /// Checks the body of a loop; returns whether a `break` leaves it.
     fn loop_body(&mut self, body: &'t Block) -> bool {
         self.loops.push(false);
         let mark = self.handles.mark();
         self.scoped(body);
-        // What the body assigns was forgotten before, and it may never run.
+        // The body may never run, and the caller already forgot the variables it assigns.
         self.handles.undo(mark);
         self.loops.pop().unwrap_or_default()
     }

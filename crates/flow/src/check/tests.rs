@@ -1,4 +1,4 @@
-//! What is accepted, what is refused, and how it is said.
+//! Programs the checker accepts and refuses, and its messages.
 
 mod cases;
 mod compiled;
@@ -12,7 +12,7 @@ use rhythm_syntax::diagnostic::Severity;
 
 use super::{Checked, examine};
 
-/// The codes of everything there is to say about a source, in its order.
+/// Returns the codes of all diagnostics of a source, in its order.
 fn codes_of(source: &str) -> Vec<&'static str> {
     examine(source, false).checked.diagnostics.iter().map(|diagnostic| diagnostic.code).collect()
 }

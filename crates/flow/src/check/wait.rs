@@ -1,5 +1,5 @@
-//! Where a run may wait. A wait anywhere else is an offence; when a statement has been looked at, each of its
-//! offences is reported, and the first shows the statement as it should be.
+//! Checks where a run may wait. A wait in any other place is an offence. After each statement its offences
+//! are reported; the first message shows the statement rewritten.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,23 +24,24 @@ pub(super) struct Offence<'t> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rule {
-    /// `await` stands only where a statement can wait.
+    /// `await` may only stand where a statement can wait.
     Await(Place),
-    /// Nothing is started among the inputs of this call.
+    /// Nothing may be started among the inputs of this call.
     Nested(&'static str),
-    /// `task(..)` waits by itself, and cannot here.
+    /// `task(..)` waits without `await`, which is not possible here.
     Task(Place),
-    /// This gives a handle where only its value can be meant.
+    /// This call gives a handle where only its value makes sense.
     Handle(&'static str),
 }
 
 #[derive(Clone, Copy)]
 enum Remedy<'t> {
-    /// Wait in a statement before.
+    /// Wait in a statement before this one.
     Before,
     /// Leave out the `await`.
     NoAwait,
-    /// Start it with `Task.run`, which never waits by itself; whether inputs are to be added.
+    /// Start it with `Task.run`, which does not wait without `await`; the flag says whether inputs must be
+    /// added.
     Run(bool),
     /// Put these arguments into a list.
     List(&'t [Expression]),
@@ -65,7 +66,7 @@ impl<'t> Checker<'t> {
         self.offences.push(Offence { span: expression.span, rule: Rule::Await(context.place), remedy });
     }
 
-    /// `await [a, b]` gives the list at once.
+    /// Reports `await [a, b]`, which does not wait for the items: it gives the list at once.
     fn await_literal(&mut self, expression: &'t Expression, awaited: &'t Expression) {
         let (what, help) = match &super::expression::bare(awaited).kind {
             ExpressionKind::List(_) => ("a list", "to wait for its items write `await Promise.all([ .. ])`"),
@@ -86,7 +87,7 @@ impl<'t> Checker<'t> {
         });
     }
 
-    /// A call of the library and where it stands. `whole` unless something is read of its result.
+    /// Checks where a library call stands. `whole` is false when a part of its result is accessed.
     pub(super) fn call_placed(
         &mut self,
         function: &'static Function,
@@ -112,16 +113,16 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// Only the value to come makes sense here, not the handle.
+    /// Returns whether only the future value makes sense here, not the handle.
     fn value_is_meant(&self, function: &Function, place: Place, context: Context<'t>) -> bool {
-        // These wait by themselves wherever they can.
+        // These functions wait without `await` wherever a wait is possible.
         let waiting = library::WAITING.contains(&function.name);
         let meant = match (place, context.call) {
             (Place::Field | Place::Item, _) if context.returned => true,
             (Place::Field, _) => waiting && !context.gathered,
             (Place::Argument, Some(call)) => match call.callee {
                 Callee::Library(callee) if callee.effect() == Some(Effect::Timeout) => false,
-                // These pass on what they are given.
+                // `and` and `or` return one of their arguments, so a handle is fine.
                 Callee::Library(callee) if matches!(callee.name, "and" | "or") => false,
                 Callee::Library(callee) => waiting || callee.effect().is_none(),
                 Callee::Concat => false,
@@ -132,7 +133,7 @@ impl<'t> Checker<'t> {
         meant || context.inputs_of.is_some()
     }
 
-    /// Reports the offences of a statement, whose head was looked at.
+    /// Reports the offences of a statement after its head was checked.
     pub(super) fn settle(&mut self, head: Head<'t>) {
         if self.offences.is_empty() {
             return;
@@ -170,7 +171,7 @@ impl<'t> Checker<'t> {
         rewrite(self.source, head, &edits, self.taken.as_ref()?)
     }
 
-    /// Collects the words of the source, once.
+    /// Collects the words of the source on the first call.
     pub(super) fn note_words(&mut self) {
         let source = self.source;
         self.taken.get_or_insert_with(|| words(source));
@@ -201,7 +202,7 @@ impl<'t> Checker<'t> {
     }
 }
 
-/// Where a lower-case `task(..)` does not wait and gives a handle that may be wanted.
+/// Returns whether a lower-case `task(..)` here does not wait and gives a handle that may be intended.
 fn gives_handle(place: Place) -> bool {
     matches!(place, Place::Awaited | Place::Item | Place::Field)
 }
@@ -211,7 +212,7 @@ fn instead_of_argument<'t>(call: CallSite<'t>, span: Span, arguments: usize) -> 
     match call.callee {
         Callee::Library(function) if function.effect() == Some(Effect::Timeout) => Remedy::Run(arguments < 2),
         Callee::Library(function) if function.combinator().is_some() => {
-            // Options may follow the handles.
+            // An options object may follow the handles.
             if let [handles @ .., Expression { kind: ExpressionKind::Object(_), .. }] = all {
                 all = handles;
             }
@@ -228,7 +229,7 @@ fn instead_of_argument<'t>(call: CallSite<'t>, span: Span, arguments: usize) -> 
     }
 }
 
-/// The words that may be names of values.
+/// Returns the words of a source that may be names of values.
 fn words(source: &str) -> BTreeSet<&str> {
     let tokens = lexer::lex(source).tokens;
     let kind_at = |index: usize| tokens.get(index).map(|token| token.kind);

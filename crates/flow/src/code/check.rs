@@ -1,11 +1,11 @@
-//! Whether a compiled form holds together. A stored form may have been damaged; running it must still be safe.
+//! Validates a compiled form. A stored form may be damaged; running it must still be safe.
 
 use thiserror::Error;
 
 use super::{Access, Code, Index, Node, Part, Step};
 use crate::library;
 
-/// Expressions nest at most this deep: 64 brackets, with every precedence between two of them.
+/// Largest depth of an expression: 64 brackets, with every precedence between two of them.
 const MAX_DEPTH: u32 = 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -40,7 +40,7 @@ impl Code {
         self.check_nodes()?;
         match self.steps.iter().position(|step| !self.holds(step)) {
             Some(place) => Err(CodeError::Step(place)),
-            // The last step must not fall off the end.
+            // The program must not run past its last step.
             None if !matches!(self.steps.last(), Some(Step::Return(_))) => Err(CodeError::Tables),
             None => Ok(()),
         }

@@ -1,4 +1,4 @@
-//! What a program's front matter says about all its tasks.
+//! Defaults for all tasks of a program, from its front matter.
 
 use rhythm_core::retry::RetryPolicy;
 use rhythm_core::task::TaskOptions;
@@ -7,26 +7,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::front_matter::{Failures, Settings};
 
-/// What is absent is left to the task itself.
+/// Default options; an absent one leaves the choice to the task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Defaults {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<String>,
-    /// Per attempt.
+    /// Timeout of each attempt.
     #[serde(with = "rhythm_core::duration::lenient_option", skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Millis>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retries: Option<RetryPolicy>,
-    /// `failures: values`: an await of a task gives how it ended instead of throwing.
+    /// `failures: values`: awaiting a failed task returns its outcome instead of throwing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub settle: bool,
-    /// How long clean-up may take once the run's deadline has passed.
+    /// Time limit for clean-up after the run's deadline.
     #[serde(with = "rhythm_core::duration::lenient_option", skip_serializing_if = "Option::is_none")]
     pub cleanup_grace: Option<Millis>,
 }
 
-/// Of programs that say nothing else.
+/// Default for programs that set none.
 const CLEANUP_GRACE: Millis = Millis::from_secs(300);
 
 impl Defaults {
@@ -38,7 +38,7 @@ impl Defaults {
         self.cleanup_grace.unwrap_or(CLEANUP_GRACE)
     }
 
-    /// The options of a task that has none of its own.
+    /// Returns the options of a task that sets none.
     pub fn options(&self) -> TaskOptions {
         let mut options = TaskOptions::default();
         if let Some(queue) = &self.queue {

@@ -1,9 +1,9 @@
-//! The compiled form as people read it: one line a step, expressions as they would be written, hidden locals with a `#`.
+//! Prints the compiled form: one line a step, expressions in source syntax, hidden locals with a `#`.
 
 use super::{Access, Code, Handler, Index, Node, Part, Step};
 
 impl Code {
-    /// What the step at a position does.
+    /// Describes the step at a position.
     pub fn step_text(&self, position: usize) -> String {
         let Some(step) = self.steps.get(position) else { return String::new() };
         match step {
@@ -41,12 +41,12 @@ impl Code {
         }
     }
 
-    /// An expression of the program.
+    /// Returns the text of an expression.
     pub fn expression_text(&self, node: Index) -> String {
         self.text(node)
     }
 
-    /// Which steps a handler covers, and where it takes their errors.
+    /// Describes which steps a handler covers and where it sends their errors.
     pub fn handler_text(&self, handler: &Handler) -> String {
         let name = handler.slot.map(|slot| format!(" as {}", self.slot_text(slot))).unwrap_or_default();
         let last = handler.to.saturating_sub(1);
@@ -61,7 +61,8 @@ impl Code {
         nodes.iter().map(|node| self.text(*node)).collect::<Vec<_>>().join(between)
     }
 
-    /// An expression. Every node only refers to earlier ones, and its depth is bounded.
+    /// Returns the text of an expression. Every node refers only to earlier ones and the depth is bounded, so
+    /// the recursion ends.
     fn text(&self, index: Index) -> String {
         let Some(node) = self.nodes.get(index as usize) else { return "?".to_owned() };
         match node {

@@ -1,5 +1,5 @@
-//! A look ahead: which names are assigned at all, and which without any declaration around them. The latter belong
-//! to the whole program, also where it reads them before the assignment stands.
+//! A pass before compilation: finds the names that are assigned, and those assigned without any declaration
+//! in scope. The latter belong to the whole program, even where it reads them before the assignment.
 
 use std::collections::BTreeSet;
 
@@ -46,7 +46,8 @@ impl Assigned {
                 }
             },
             StatementKind::Assign { target: Target::Place { name, path }, .. } => {
-                // Only a whole value creates a name; the inputs and the context are there to be changed.
+                // Only a plain assignment creates a name. Inputs and context exist already, so a part of them
+                // may be assigned.
                 self.assign(name, path.is_empty() || path::given(&name.text).is_some());
             }
             StatementKind::Assign { target: Target::List { names, .. }, .. } => {

@@ -1,15 +1,15 @@
-//! Writing steps, nodes and slots, and filling in jumps once their target is known.
+//! Writes steps, nodes and slots, and fills in jumps once their target is known.
 
 use rhythm_syntax::Span;
 
 use super::{CompileError, Compiled, Compiler};
 use crate::code::{Index, Node, Place, Slot, Step};
 
-/// A jump whose target is not known yet.
+/// Placeholder target of a jump that is filled in later.
 pub const LATER: Index = Index::MAX;
 
 impl Compiler {
-    /// The position of the next step.
+    /// Returns the position of the next step.
     pub fn here(&self) -> Compiled<Index> {
         index(self.code.steps.len())
     }
@@ -46,7 +46,7 @@ impl Compiler {
         index(self.code.slots.len() - 1)
     }
 
-    /// From here on the name means this slot.
+    /// Binds the name to this slot from here on.
     pub fn declare(&mut self, name: &str, slot: Index) -> Compiled<()> {
         let here = self.here()?;
         if let Some(slot) = self.code.slots.get_mut(slot as usize) {
@@ -66,7 +66,7 @@ impl Compiler {
         Ok(())
     }
 
-    /// Lets a jump written earlier go to the next step.
+    /// Sets the target of an earlier jump to the next step.
     pub fn land(&mut self, jump: usize) -> Compiled<()> {
         let here = self.here()?;
         self.land_at(jump, here);
@@ -89,8 +89,8 @@ fn index(place: usize) -> Compiled<Index> {
     }
 }
 
-/// Where lines begin, and which bytes begin no character. Both are sorted, so that a place is found without walking
-/// a line that may be a mebibyte long.
+/// Offsets of line starts and of continuation bytes, both sorted, so that a line and column are found without
+/// scanning a line that may be a mebibyte long.
 pub struct Places {
     starts: Vec<usize>,
     inside: Vec<usize>,

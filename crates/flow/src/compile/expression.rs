@@ -1,4 +1,4 @@
-//! Expressions, in the order they are evaluated.
+//! Compiles expressions in the order they are evaluated.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::operators::Operator;
 use crate::tree::*;
 use crate::value::Number;
 
-/// Deeper than any tree the parser makes.
+/// Depth limit; the parser makes no tree as deep as this.
 const MAX_DEPTH: u32 = 1000;
 
 impl Compiler {
@@ -112,7 +112,7 @@ impl Compiler {
         Ok(Node::Chain(first, operands))
     }
 
-    /// What an expression waits for when it stands where a statement can wait.
+    /// Returns the awaited expression of a value that stands where a statement can wait.
     pub fn waits<'e>(&self, expression: &'e Expression) -> Option<&'e Expression> {
         self.explicit_wait(expression).or_else(|| {
             let call = bare(expression);
@@ -127,7 +127,8 @@ impl Compiler {
         }
     }
 
-    /// `task(..)`, `sleep(..)` and their like, unless the program means something else by the name.
+    /// Returns whether this is `task(..)`, `sleep(..)` or similar, unless the program defines such a name
+    /// itself.
     fn is_waiting_call(&self, expression: &Expression) -> bool {
         let ExpressionKind::Path { base, steps } = &expression.kind else { return false };
         let ExpressionKind::Name(name) = &base.kind else { return false };
@@ -137,7 +138,7 @@ impl Compiler {
     }
 }
 
-/// Without brackets around it.
+/// Returns the expression inside any round brackets.
 fn bare(mut expression: &Expression) -> &Expression {
     while let ExpressionKind::Group(inner) = &expression.kind {
         expression = inner;

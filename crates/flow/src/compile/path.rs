@@ -1,5 +1,5 @@
-//! Names and what is read of them. Here the library is found: a name is a variable, one of its functions, one of
-//! its groups, the inputs or the context, and nothing else.
+//! Compiles names and accesses. A name is resolved to a variable, a library function, a library group, the
+//! inputs or the context.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::library;
 use crate::runtime_error::short;
 use crate::tree::*;
 
-/// What a name means that every program is given.
+/// Returns the node of a name that every program is given.
 pub fn given(name: &str) -> Option<Node> {
     if library::INPUTS.contains(&name) {
         Some(Node::Inputs)
@@ -22,7 +22,7 @@ pub fn given(name: &str) -> Option<Node> {
 }
 
 impl Compiler {
-    /// A name that is read.
+    /// Compiles a read of a name.
     pub fn name(&mut self, name: &str) -> Compiled<Index> {
         let node = match self.scopes.find(name) {
             Some(Binding::Slot(slot) | Binding::Created(slot)) => Node::Local(slot),
@@ -47,14 +47,15 @@ impl Compiler {
         self.node(Node::Path(base, accesses))
     }
 
-    /// `add(..)` or `Math.floor(..)`, and what follows it.
+    /// Compiles a library call such as `add(..)` or `Math.floor(..)`; returns it with the remaining steps.
     fn library_call<'s>(
         &mut self,
         name: &str,
         steps: &'s [PathStep],
     ) -> Compiled<Option<(Index, &'s [PathStep])>> {
         let binding = self.scopes.find(name);
-        // A variable never holds a function: one that was merely assigned does not hide it.
+        // A variable never holds a function, so a name that was only assigned does not hide a library
+        // function.
         let free = matches!(binding, None | Some(Binding::Created(_)));
         if let [PathStep { kind: PathStepKind::Call(arguments), .. }, rest @ ..] = steps
             && free
@@ -82,7 +83,7 @@ impl Compiler {
                 Node::Fault(Fault::PropertyNotFound, Arc::from(message))
             }
         };
-        // The mistake comes before anything that would be read of it.
+        // The mistake throws before any further access, so drop the remaining steps.
         Ok(Some((self.node(node)?, &[])))
     }
 
@@ -99,7 +100,7 @@ impl Compiler {
             let access = match &step.kind {
                 PathStepKind::Index(index) => Access::At(self.value(index)?),
                 PathStepKind::Call(arguments) => {
-                    // They are evaluated by nobody, but must be sound.
+                    // The arguments are never evaluated, but they must compile.
                     self.values(arguments)?;
                     Access::Call
                 }
@@ -129,7 +130,7 @@ impl Compiler {
     }
 }
 
-/// Reading a name that means no value.
+/// Returns the fault for reading a name that has no value.
 fn no_value(name: &str) -> Node {
     if library::GROUPS.contains(&name) {
         let message = format!("{name} holds functions and is no value itself");

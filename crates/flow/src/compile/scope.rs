@@ -1,4 +1,5 @@
-//! Which slot a name means at this point of the program. Inner declarations hide outer ones, from where they stand.
+//! Resolves a name to its slot at this point of the program. Inner declarations hide outer ones from their
+//! position on.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +8,9 @@ use crate::code::{Index, Node};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Binding {
     Slot(Index),
-    /// The context or the inputs, by the name the program gave them.
+    /// The context or the inputs, under the name the program gave them.
     Given(Node),
-    /// Assigned without being declared: there for the whole program, unset until then.
+    /// Assigned without a declaration: exists in the whole program, unset before its first assignment.
     Created(Index),
 }
 
@@ -17,7 +18,7 @@ pub enum Binding {
 pub struct Scopes {
     open: Vec<Scope>,
     created: BTreeMap<String, Index>,
-    /// How many slots have this name already.
+    /// Number of slots with each name so far.
     names: BTreeMap<String, u32>,
 }
 
@@ -32,7 +33,7 @@ impl Scopes {
         self.open.push(Scope::default());
     }
 
-    /// The slots that are out of scope now.
+    /// Closes the innermost scope; returns its slots.
     pub fn close(&mut self) -> Vec<Index> {
         self.open.pop().map(|scope| scope.slots).unwrap_or_default()
     }
@@ -63,7 +64,7 @@ impl Scopes {
         declared.or_else(|| self.created.get(name).map(|slot| Binding::Created(*slot)))
     }
 
-    /// What a snapshot calls the next slot of this name, when that is not the name itself.
+    /// Returns the snapshot key of the next slot with this name, if it differs from the name.
     pub fn key_for(&mut self, name: &str) -> Option<String> {
         let count = self.names.entry(name.to_owned()).or_default();
         *count += 1;

@@ -1,4 +1,4 @@
-//! Statements.
+//! Compiles statements.
 
 use std::sync::Arc;
 
@@ -96,7 +96,7 @@ impl Compiler {
                         let path = path.iter().map(|part| self.part(part)).collect::<Compiled<Vec<_>>>()?;
                         Step::SetPath(slot, path, value)
                     }
-                    // Nothing there that could be changed: reading it says so.
+                    // The name has no value that could be changed; reading it throws the right error.
                     _ => Step::Evaluate(self.name(&name.text)?),
                 }
             }
@@ -111,7 +111,7 @@ impl Compiler {
         })
     }
 
-    /// The slot an assignment writes to.
+    /// Returns the slot an assignment writes to.
     fn written(&mut self, name: &Name) -> Compiled<Index> {
         match self.scopes.find(&name.text) {
             Some(Binding::Slot(slot) | Binding::Created(slot)) => Ok(slot),
@@ -136,7 +136,7 @@ impl Compiler {
         ends.into_iter().try_for_each(|jump| self.land(jump))
     }
 
-    /// The condition stands behind the body: one step a round less.
+    /// Puts the condition after the body, which saves one step an iteration.
     fn while_loop(&mut self, condition: &Expression, body: &Block, span: Span) -> Compiled<()> {
         let enter = self.emit(Step::Jump(LATER), span)?;
         let first = self.here()?;
@@ -198,7 +198,7 @@ impl Compiler {
             }
             None => None,
         };
-        // Handlers within the body are in the table already: the innermost comes first.
+        // Handlers inside the body are in the table already, so the innermost comes first.
         self.code.handlers.push(Handler { from, to, target, slot });
         self.block_statements(handler)?;
         self.close_scope()?;
@@ -216,7 +216,7 @@ impl Compiler {
         }
     }
 
-    /// A value where a wait may stand: what it waits for is a step of its own.
+    /// Compiles a value where a wait is allowed: the wait becomes a step of its own.
     fn awaited_value(&mut self, expression: &Expression, span: Span) -> Compiled<Index> {
         match self.waits(expression) {
             Some(awaited) => {
@@ -228,7 +228,7 @@ impl Compiler {
     }
 
     fn wait(&mut self, awaited: &Expression, span: Span) -> Compiled<()> {
-        // `await await x`: the inner one first.
+        // In `await await x` the inner one comes first.
         let value = match self.explicit_wait(awaited) {
             Some(inner) => {
                 self.wait(inner, span)?;

@@ -1,4 +1,4 @@
-//! What steps a program becomes, and that it never changes.
+//! The steps a program compiles to, and that these never change.
 
 use super::*;
 use crate::parse;
@@ -9,7 +9,7 @@ fn compiled(source: &str) -> Code {
     compile(&parsed.file, source, Defaults::default()).unwrap()
 }
 
-/// The steps of a program, one a line.
+/// Returns the steps of a program, one a line.
 fn steps(source: &str) -> String {
     let code = compiled(source);
     let shown = code.steps.iter().enumerate();
@@ -96,7 +96,7 @@ fn an_unchecked_tree_is_refused_and_never_a_panic() {
         let parsed = parse(source);
         assert!(compile(&parsed.file, source, Defaults::default()).is_err(), "{source}");
     }
-    // Whatever the parser could not read.
+    // Sources with syntax errors must not panic.
     for source in ["let = 5", "a b ( c", "{", "x = ", "[1, , 2", "let x = 1 +", "return )", "\u{0}", "`"] {
         let parsed = parse(source);
         let _ = compile(&parsed.file, source, Defaults::default());

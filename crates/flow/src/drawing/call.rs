@@ -1,11 +1,11 @@
-//! What a call means for the picture.
+//! The calls that become nodes of a drawing.
 
 use crate::library::{self, Body, Effect};
 use crate::tree::{Expression, ExpressionKind, PathStep, PathStepKind};
 
-/// A call of the library that starts or awaits something.
+/// A library call that starts or awaits something.
 pub struct Call<'t> {
-    /// As it is written: `Promise.all`.
+    /// Name as written in a program: `Promise.all`.
     pub name: &'static str,
     pub effect: Effect,
     pub arguments: &'t [Expression],
@@ -30,7 +30,7 @@ impl<'t> Call<'t> {
         }
     }
 
-    /// The label it is given, when that is a constant.
+    /// Returns its `label` option if that is constant.
     pub fn label(&self) -> Option<String> {
         let ExpressionKind::Object(options) = &bare(self.arguments.get(self.effect.options_at()?)?).kind
         else {
@@ -43,13 +43,13 @@ impl<'t> Call<'t> {
         }
     }
 
-    /// Whether it waits where its value is a statement's.
+    /// Returns whether it waits without `await` where a statement can wait.
     pub fn waits_by_itself(&self) -> bool {
         library::WAITING.contains(&self.name)
     }
 }
 
-/// Without brackets around it.
+/// Returns the expression inside any round brackets.
 pub fn bare(expression: &Expression) -> &Expression {
     let mut inner = expression;
     while let ExpressionKind::Group(grouped) = &inner.kind {
@@ -58,7 +58,8 @@ pub fn bare(expression: &Expression) -> &Expression {
     inner
 }
 
-/// Every part of an expression, in the order it is written; what `enter` says no to is passed over.
+/// Visits every part of an expression in source order; skips the parts of an expression for which `enter`
+/// returns false.
 pub fn each<'t>(expression: &'t Expression, enter: &mut dyn FnMut(&'t Expression) -> bool) {
     if !enter(expression) {
         return;

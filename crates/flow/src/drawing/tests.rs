@@ -128,13 +128,13 @@ fn edges_follow_the_program() {
     ] {
         assert!(edges.iter().any(|edge| edge == expected), "{expected} is not in {edges:#?}");
     }
-    // A member's failure is its group's.
+    // A member's failure fails its group.
     assert!(
         !edges.iter().any(|edge| edge.starts_with("return") || edge == "pack -fails-> catch e"),
         "{edges:#?}"
     );
     assert_eq!(told("let x = 1"), ["order -> end"]);
-    // Whatever comes after an end is not reached.
+    // A statement after the end is unreachable.
     assert_eq!(told("return 1\ntask(\"a\")"), ["order -> return 1"]);
     assert_eq!(
         told("while (x) { task(\"a\") break task(\"b\") }\ntask(\"c\")"),
@@ -150,7 +150,7 @@ fn labels_are_escaped_in_every_format() {
     assert!(!svg.contains("<script") && svg.contains("&lt;script&gt;"), "{svg}");
     assert!(!svg.contains('\0') && !mermaid.contains('\0') && !dot.contains('\0'));
     let node = |text: &str| text.lines().find(|line| line.contains("script")).unwrap().to_owned();
-    // Two quotes around the label and none within.
+    // The label has two quotes around it and none inside.
     assert_eq!(node(&mermaid).matches('"').count(), 2, "{mermaid}");
     assert!(
         !node(&mermaid).contains(['<', '`', '|']) || node(&mermaid).matches('<').count() == 1,

@@ -1,4 +1,5 @@
-//! From the tree to nodes and edges. The walk carries the loose ends: the edges that wait for the next node.
+//! Walks over the tree and creates nodes and edges. It carries the loose ends: edges that will lead to the
+//! next node.
 
 use rhythm_syntax::Span;
 use rhythm_syntax::drawing::{Drawing, Edge, EdgeKind, Node, NodeKind, title};
@@ -12,14 +13,14 @@ pub struct Walk<'t> {
     source: &'t str,
     lines: Lines<'t>,
     drawing: Drawing,
-    /// What leads to the next node.
+    /// Edges that will lead to the next node.
     ends: Vec<Loose>,
     loops: Vec<Round>,
-    /// For each `try` around, the nodes whose failures it catches.
+    /// For each enclosing `try`, the nodes whose failures it catches.
     tries: Vec<Vec<usize>>,
 }
 
-/// An edge without its end.
+/// An edge whose end is not known yet.
 #[derive(Clone)]
 struct Loose {
     from: usize,
@@ -27,17 +28,17 @@ struct Loose {
     kind: EdgeKind,
 }
 
-/// What becomes of the handle a call gives.
+/// Use of the handle that a call gives.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum How {
-    /// The program waits for it here, and its failure is thrown here.
+    /// The program waits for it here; a failure is thrown here.
     Awaited,
-    /// Its group waits for it.
+    /// A group waits for it.
     Member,
     Kept,
 }
 
-/// A loop around the statement at hand.
+/// A loop around the current statement.
 struct Round {
     head: usize,
     breaks: Vec<Loose>,
@@ -62,7 +63,7 @@ impl<'t> Walk<'t> {
 
     fn block(&mut self, block: &Block) {
         for statement in &block.statements {
-            // What can never be reached is no part of the picture.
+            // Unreachable statements are not drawn.
             if self.ends.is_empty() {
                 return;
             }
@@ -134,7 +135,7 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// A loop: its body comes round to its head, and from there it goes on.
+    /// Draws a loop: the body leads back to the head, and the program continues from the head.
     fn rounds(&mut self, head: usize, body: &Block) {
         self.leave(head, "each round");
         self.loops.push(Round { head, breaks: Vec::new() });
@@ -149,7 +150,7 @@ impl<'t> Walk<'t> {
         let ends = std::mem::take(&mut self.ends);
         let Some(head) = self.loops.last().map(|round| round.head) else { return };
         for end in ends {
-            // A body that waits for nothing goes round without a node of its own.
+            // A body without nodes becomes an edge from the head to itself.
             let label = if end.from == head { String::new() } else { end.label.to_owned() };
             self.drawing.edges.push(Edge { from: end.from, to: head, label, kind: EdgeKind::Back });
         }
@@ -161,7 +162,7 @@ impl<'t> Walk<'t> {
         self.block(body);
         let mut failing = self.tries.pop().unwrap_or_default();
         let after = std::mem::take(&mut self.ends);
-        // Computing may fail too: then the way there is the way to the handler.
+        // Code without waits may fail too: the nodes that lead into the `try` then lead to the handler.
         if failing.is_empty() {
             failing.extend(before.iter().map(|end| end.from));
             failing.dedup();
@@ -177,7 +178,7 @@ impl<'t> Walk<'t> {
         self.ends.extend(after);
     }
 
-    /// What a statement's value starts and waits for.
+    /// Draws the calls that a statement's value starts or waits for.
     fn value(&mut self, value: &Expression) {
         let value = bare(value);
         if let ExpressionKind::Await(awaited) = &value.kind {
@@ -190,7 +191,7 @@ impl<'t> Walk<'t> {
         self.started_within(value);
     }
 
-    /// Something awaited, or a handle kept for later.
+    /// Draws an awaited expression, or a handle that is kept.
     fn started(&mut self, expression: &Expression, how: How) {
         let expression = bare(expression);
         match Call::of(expression) {
@@ -203,7 +204,7 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// Calls among the parts of a value: handles in lists and objects.
+    /// Draws calls inside a value: handles in lists and objects.
     fn started_within(&mut self, expression: &Expression) {
         let mut found = Vec::new();
         each(expression, &mut |part| {
@@ -258,23 +259,23 @@ impl<'t> Walk<'t> {
 
     fn work(&mut self, kind: NodeKind, text: String, what: String, at: &Expression, how: How) {
         let line = self.line(at.span);
-        // People look for its label; what it does stands below.
+        // The label is the title; the task itself is the note below it.
         let (text, note) = match Call::of(bare(at)).and_then(|call| call.label()) {
             Some(label) => (label, format!("{what} {}, line {line}", title(&text))),
             None => (text, format!("{what}, line {line}")),
         };
         let node = self.arrive(Node::new(kind, title(&text), note));
-        // Time always passes.
+        // A timer cannot fail.
         if how == How::Awaited && kind != NodeKind::Timer {
             self.may_fail(node);
         }
     }
 
-    /// Members start side by side and come together.
+    /// Draws a group: its members start in parallel and join.
     fn group(&mut self, combinator: Combinator, members: Option<&Expression>, at: &Expression, how: How) {
         let members = members.map(parts).unwrap_or_default();
         let starts = members.iter().filter(|member| Call::of(bare(member)).is_some()).count();
-        // Several ways to several members would be a tangle.
+        // Edges from several nodes to several members would be hard to follow, so insert one node.
         if starts > 1 && (self.ends.len() > 1 || self.ends.iter().any(|end| !end.label.is_empty())) {
             self.node(NodeKind::Split, "start together".to_owned(), at.span);
         }
@@ -303,7 +304,7 @@ impl<'t> Walk<'t> {
         self.work(NodeKind::Gather, text, what.to_owned(), at, how);
     }
 
-    /// A node whose text is written in the source.
+    /// Adds a node whose text is taken from the source.
     fn step(&mut self, kind: NodeKind, text: Span, at: Span) -> usize {
         self.node(kind, self.text(text).to_owned(), at)
     }
@@ -313,7 +314,7 @@ impl<'t> Walk<'t> {
         self.arrive(Node::new(kind, title(&text), note))
     }
 
-    /// All loose ends lead to this node; it is the only one from here.
+    /// Adds a node that all loose ends lead to; it becomes the only loose end.
     fn arrive(&mut self, node: Node) -> usize {
         let number = self.drawing.nodes.len();
         self.drawing.nodes.push(node);
@@ -341,7 +342,7 @@ impl<'t> Walk<'t> {
         matches!(value.kind, ExpressionKind::Await(_)) || Call::of(value).is_some()
     }
 
-    /// What a constant says; otherwise how the value is computed.
+    /// Returns the text of a constant, otherwise the source of the expression.
     fn name(&self, expression: &Expression) -> String {
         match &bare(expression).kind {
             ExpressionKind::Text(text) => text.clone(),
@@ -358,7 +359,7 @@ impl<'t> Walk<'t> {
     }
 }
 
-/// The members of a group that are written out; otherwise what stands for them.
+/// Returns the members of a group that are written out, otherwise the expression that gives them.
 fn parts(members: &Expression) -> Vec<&Expression> {
     match &bare(members).kind {
         ExpressionKind::List(items) => items.iter().collect(),

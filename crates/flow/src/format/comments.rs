@@ -1,4 +1,4 @@
-//! Where comments stand in relation to what is around them.
+//! Assigns comments to the items around them.
 
 use std::ops::Range;
 
@@ -8,20 +8,20 @@ use super::Formatter;
 use super::doc::Doc;
 use crate::tree::Comment;
 
-/// The comments between two things, sorted by what they belong to.
+/// The comments between two items, sorted by the item they belong to.
 #[derive(Default)]
 pub(super) struct Gap<'a> {
-    /// Behind the thing before, on its line and before a comma.
+    /// After the previous item, on its line and before a comma.
     pub(super) suffix: Vec<&'a Comment>,
-    /// Behind the thing before and its comma, up to the end of the line.
+    /// After the previous item and its comma, up to the end of the line.
     pub(super) trailing: Vec<&'a Comment>,
     /// On lines of their own.
     pub(super) leading: Vec<&'a Comment>,
-    /// On the line of the next thing, in front of it.
+    /// On the line of the next item, before it.
     pub(super) prefix: Vec<&'a Comment>,
 }
 
-/// What stands at the two ends of a gap.
+/// Whether there is an item at each end of a gap.
 #[derive(Clone, Copy)]
 pub(super) struct Ends {
     pub(super) before: bool,
@@ -29,19 +29,19 @@ pub(super) struct Ends {
 }
 
 impl<'a> Formatter<'a> {
-    /// The comments that lie within a range of bytes.
+    /// Returns the comments within a range of bytes.
     pub(super) fn comments_in(&self, range: Range<usize>) -> &'a [Comment] {
         let first = self.comments.partition_point(|comment| comment.span.range().start < range.start);
         let last = self.comments.partition_point(|comment| comment.span.range().end <= range.end);
         self.comments.get(first..last).unwrap_or_default()
     }
 
-    /// Whether comments lie within a span, but outside of the parts that take care of their own.
+    /// Returns whether a span contains comments outside of the parts that print their own.
     pub(super) fn has_stray(&self, span: Span, parts: impl IntoIterator<Item = Range<usize>>) -> bool {
         !self.strays(span.range(), parts).is_empty()
     }
 
-    /// The comments of a range that lie in none of its parts, which are in order.
+    /// Returns the comments of a range that are in none of its parts. The parts must be sorted.
     pub(super) fn strays(
         &self,
         range: Range<usize>,
@@ -69,7 +69,7 @@ impl<'a> Formatter<'a> {
             let text = self.text_of(comment);
             text.starts_with("/*") && !text.contains('\n')
         };
-        // From the back: those that stand directly before what follows.
+        // From the end: comments directly before the next item.
         let mut prefix = comments.len();
         let mut next = range.end;
         while ends.after
@@ -105,7 +105,7 @@ impl<'a> Formatter<'a> {
         gap
     }
 
-    /// Where the comma of a gap is.
+    /// Returns the offset of the comma in a gap.
     fn comma(&self, range: Range<usize>, comments: &[Comment]) -> Option<usize> {
         let mut start = range.start;
         for index in 0..=comments.len() {
@@ -123,7 +123,7 @@ impl<'a> Formatter<'a> {
         self.source.get(range).unwrap_or_default().contains('\n')
     }
 
-    /// Whether a blank line lies between two places with nothing but separators between them.
+    /// Returns whether a range that contains only separators includes a blank line.
     pub(super) fn blank_between(&self, range: Range<usize>) -> bool {
         self.source.get(range).unwrap_or_default().matches('\n').nth(1).is_some()
     }

@@ -1,5 +1,6 @@
-//! A text with places where it may be broken into lines, and the choice between them: a group stands on one line when
-//! it fits. What contains something that must be broken is broken itself, so that a second formatting decides alike.
+//! A text with possible line breaks, and the printer that chooses among them. A group stays on one line when
+//! it fits. A group that contains a forced break is broken itself, so that formatting the result again gives
+//! the same text.
 
 use std::rc::Rc;
 
@@ -10,11 +11,11 @@ const INDENT: usize = 2;
 #[derive(Clone, Debug)]
 pub(super) enum Doc {
     Text(String),
-    /// Kept as it is, line breaks included.
+    /// Text kept unchanged, including its line breaks.
     Verbatim(String),
-    /// Does not count when it is asked whether something fits.
+    /// A comment; it does not count when checking whether a line fits.
     Comment(String),
-    /// A line break in a broken group, else the text; after the break perhaps one blank line.
+    /// A line break in a broken group, else the text `flat`. `blank` allows one blank line after the break.
     Line {
         flat: &'static str,
         blank: bool,
@@ -29,17 +30,17 @@ pub(super) enum Doc {
         content: Box<Doc>,
         forced: bool,
     },
-    /// Only in a broken group.
+    /// Text printed only in a broken group.
     IfBroken(&'static str),
-    /// Arguments of which the last may stay open on the line of the call.
+    /// Arguments of which the last may open on the line of the call.
     Hug(Box<Hug>),
-    /// Appears in both layouts of a [`Hug`].
+    /// A document that appears in both layouts of a [`Hug`].
     Shared(Rc<Doc>),
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Hug {
-    /// All arguments but the last, each with a comma and a space behind it.
+    /// All arguments but the last, each followed by a comma and a space.
     pub(super) first: Vec<Doc>,
     pub(super) last: Rc<Doc>,
     /// All arguments, one a line.
@@ -67,18 +68,18 @@ impl Doc {
         Self::Indent(Box::new(self))
     }
 
-    /// On one line if it fits.
+    /// Groups it: one line if it fits.
     pub(super) fn group(self) -> Self {
         let forced = self.must_break();
         Self::Group { content: Box::new(self), forced }
     }
 
-    /// Broken, whether it fits or not.
+    /// Groups it and always breaks it.
     pub(super) fn broken(self) -> Self {
         Self::Group { content: Box::new(self), forced: true }
     }
 
-    /// Whether it can never stand on one line.
+    /// Returns whether it can never be on one line.
     pub(super) fn must_break(&self) -> bool {
         match self {
             Self::Text(_) | Self::Line { .. } | Self::IfBroken(_) => false,
@@ -112,7 +113,7 @@ struct Item<'a> {
     doc: &'a Doc,
 }
 
-/// Lays it out, with a line break at the end.
+/// Prints the document, with a line break at its end.
 pub(super) fn print(doc: &Doc) -> String {
     let mut printer = Printer { text: String::new(), column: 0 };
     let mut stack = vec![Item { indent: 0, mode: Mode::Broken, doc }];
@@ -157,7 +158,8 @@ impl Printer {
         }
     }
 
-    /// On one line if it fits; else with the last argument broken if what stands before it fits; else one a line.
+    /// Prints arguments on one line if they fit; else opens the last one on this line if the rest fits; else
+    /// one a line.
     fn hug<'a>(&mut self, hug: &'a Hug, item: Item<'a>, stack: &mut Vec<Item<'a>>) {
         let Item { indent, mode, .. } = item;
         let flat = !hug.must_break() && (mode == Mode::Flat || self.fits(item, stack));
@@ -197,8 +199,8 @@ impl Printer {
         self.column = indent;
     }
 
-    /// Whether an item and what has to follow it on its line stay within the width. What follows is taken to be
-    /// broken where it can be, whether it will be or not: the answer must not change once it was.
+    /// Returns whether an item, and the text that must follow it on its line, stay within the width. Later
+    /// groups are assumed to break where they can, so the answer stays the same once one of them was broken.
     fn fits(&self, item: Item<'_>, rest: &[Item<'_>]) -> bool {
         let mut left = WIDTH.saturating_sub(self.column);
         let mut rest = rest.iter().rev();
@@ -251,7 +253,7 @@ impl Printer {
     }
 }
 
-/// How wide it is on one line.
+/// Returns the width on one line.
 fn flat_width(doc: &Doc) -> usize {
     match doc {
         Doc::Text(text) | Doc::Verbatim(text) | Doc::Comment(text) => text.chars().count(),
@@ -264,7 +266,7 @@ fn flat_width(doc: &Doc) -> usize {
     }
 }
 
-/// How wide its first line is when it is broken: of an object or a list only the bracket.
+/// Returns the width of its first line when broken. For an object or a list this is the bracket.
 fn first_width(doc: &Doc) -> usize {
     match doc {
         Doc::Group { .. } => 1,

@@ -1,4 +1,4 @@
-//! Expressions.
+//! Formats expressions.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -11,18 +11,18 @@ use super::items::{Brackets, Entry};
 use super::text::quoted;
 use crate::tree::{Expression, ExpressionKind, Link, PathStep, PathStepKind, Property, PropertyValue, Unary};
 
-/// This many method calls in a row may be put on lines of their own.
+/// Number of method calls in a row from which each may get its own line.
 const LONG_PATH: usize = 3;
 
-/// Where an expression stands, as far as its brackets may matter.
+/// Position of an expression, as far as it decides whether brackets are needed.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Place {
-    /// It begins a statement.
+    /// At the start of a statement.
     Statement,
-    /// Signs on both sides keep it apart.
+    /// Between signs that separate it from its surroundings.
     Delimited,
     Operand,
-    /// Accesses and calls follow it.
+    /// Followed by accesses or calls.
     Base,
 }
 
@@ -87,10 +87,10 @@ impl Formatter<'_> {
         self.enclosed("(", inner, ")")
     }
 
-    /// A value between brackets that may stand on lines of their own.
+    /// Formats a value between brackets, which may go on lines of their own.
     pub(super) fn enclosed(&self, open: &str, inner: &Expression, close: &str) -> Doc {
         let value = self.without_groups(inner);
-        // The brackets indent a chain enough.
+        // The brackets already indent a chain.
         let value = match &value.kind {
             ExpressionKind::Chain { first, rest } if !self.has_stray(value.span, parts(value)) => {
                 let (first, rest) = self.chain(first, rest);
@@ -102,7 +102,7 @@ impl Formatter<'_> {
         Doc::Concat(vec![Doc::text(open), inner, Doc::NOTHING_OR_LINE, Doc::text(close)]).group()
     }
 
-    /// What stands in round brackets, as long as they contain no comments.
+    /// Removes round brackets that contain no comments of their own.
     fn without_groups<'e>(&self, mut expression: &'e Expression) -> &'e Expression {
         while let ExpressionKind::Group(inner) = &expression.kind
             && !self.has_stray(expression.span, parts(expression))
@@ -115,14 +115,14 @@ impl Formatter<'_> {
     fn unary(&self, operator: Unary, operand: &Expression) -> Doc {
         let sign = match (operator, &operand.kind) {
             (Unary::Not, _) => "!",
-            // Two signs in a row would be read as one.
+            // Without a space the two signs would be read as one.
             (Unary::Negate, ExpressionKind::Unary { operator: Unary::Negate, .. }) => "- ",
             (Unary::Negate, _) => "-",
         };
         Doc::Concat(vec![Doc::text(sign), self.expression(operand, Place::Operand)])
     }
 
-    /// The first operand, and the others with their operators.
+    /// Returns the first operand, and the others with their operators.
     fn chain(&self, first: &Expression, rest: &[Link]) -> (Doc, Doc) {
         let mut following = Vec::new();
         for link in rest {
@@ -192,7 +192,7 @@ impl Formatter<'_> {
         }
     }
 
-    /// Objects, lists and functions are readable when only their beginning is on the line of the call.
+    /// Returns whether an argument may open on the line of the call: objects, lists and functions.
     fn can_stay_open(&self, argument: &Expression) -> bool {
         match &self.without_groups(argument).kind {
             ExpressionKind::Object(properties) => !properties.is_empty(),
@@ -238,13 +238,13 @@ impl Formatter<'_> {
     }
 }
 
-/// What lies between the brackets at both ends of a span.
+/// Returns the range between the brackets at both ends of a span.
 fn inside(span: Span) -> Range<usize> {
     let range = span.range();
     range.start + 1..range.end.saturating_sub(1).max(range.start + 1)
 }
 
-/// The parts of an expression that print the comments within them.
+/// Returns the parts of an expression that print the comments inside them.
 fn parts(expression: &Expression) -> Vec<Range<usize>> {
     match &expression.kind {
         ExpressionKind::List(_) | ExpressionKind::Object(_) | ExpressionKind::Closure => {

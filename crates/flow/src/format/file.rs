@@ -1,4 +1,4 @@
-//! The whole file: front matter, the form of the program, its body, and the comments around them.
+//! Formats the whole file: front matter, the form of the program, its body, and the comments around them.
 
 use super::Formatter;
 use super::doc::Doc;
@@ -19,14 +19,14 @@ impl Formatter<'_> {
             end = self.wrapped(&mut parts, file, end);
             parts.extend(self.statements(&[], end..self.source.len(), After::Program));
         }
-        // The first line begins the file.
+        // No line break before the first line.
         if let Some(Doc::Break { .. }) = parts.first() {
             parts.remove(0);
         }
         Doc::Concat(parts)
     }
 
-    /// Gives where it ended.
+    /// Adds the front matter; returns the offset of its end.
     fn front_matter(&self, parts: &mut Vec<Doc>, front_matter: &FrontMatter) -> usize {
         let text = front_matter.span.range();
         let before = self.source.get(..text.start).unwrap_or_default();
@@ -41,13 +41,13 @@ impl Formatter<'_> {
         text.end + after.find("```").map_or(0, |at| at + 3)
     }
 
-    /// Whether the line before the one at `offset` is blank.
+    /// Returns whether the line before `offset` is blank.
     fn blank_before(&self, offset: usize) -> bool {
         let before = self.source.get(..offset).unwrap_or_default();
         self.blank_between(before.trim_end().len()..offset)
     }
 
-    /// A body in braces with its head; gives where it ended.
+    /// Adds a body in braces with its head; returns the offset of its end.
     fn wrapped(&self, parts: &mut Vec<Doc>, file: &File, start: usize) -> usize {
         let body = file.body.span.range();
         let comments = self.comments_in(start..body.start);

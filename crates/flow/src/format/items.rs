@@ -1,4 +1,4 @@
-//! Items between brackets, with their comments.
+//! Formats items between brackets, with their comments.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::Formatter;
 use super::comments::{Ends, Gap};
 use super::doc::Doc;
 
-/// An item as it will be printed, and where it was.
+/// A formatted item and its place in the source.
 pub(super) struct Entry {
     pub(super) doc: Doc,
     pub(super) span: Span,
@@ -17,14 +17,14 @@ pub(super) struct Entry {
 pub(super) struct Brackets {
     pub(super) open: &'static str,
     pub(super) close: &'static str,
-    /// Between the brackets and their items when all is on one line.
+    /// Text between the brackets and the items when all are on one line.
     pub(super) pad: &'static str,
-    /// Broken even if it fits.
+    /// Whether to break it even if it fits.
     pub(super) broken: bool,
 }
 
 impl Formatter<'_> {
-    /// `inside` is what lies between the brackets.
+    /// Formats the items; `inside` is the range between the brackets.
     pub(super) fn items(&self, brackets: &Brackets, inside: Range<usize>, entries: Vec<Entry>) -> Doc {
         let gaps = self.gaps(&inside, &entries);
         let lonely = gaps.iter().any(|gap| !gap.leading.is_empty() || !gap.trailing.is_empty());
@@ -71,7 +71,7 @@ impl Formatter<'_> {
         if brackets.broken || lonely { all.broken() } else { all.group() }
     }
 
-    /// Whether a comment stands between the items.
+    /// Returns whether there is a comment between the items.
     pub(super) fn has_comments_between(
         &self,
         inside: Range<usize>,
@@ -80,7 +80,7 @@ impl Formatter<'_> {
         !self.strays(inside, spans.map(Span::range)).is_empty()
     }
 
-    /// The gap before each entry and the one behind the last.
+    /// Returns the gap before each entry, and the one after the last.
     fn gaps(&self, inside: &Range<usize>, entries: &[Entry]) -> Vec<Gap<'_>> {
         let mut start = inside.start;
         let mut gaps = Vec::new();
@@ -93,7 +93,7 @@ impl Formatter<'_> {
         gaps
     }
 
-    /// Comments at the end of a line; gives where the last one ended.
+    /// Adds the comments at the end of a line; returns the offset where the last one ends.
     pub(super) fn trail(&self, parts: &mut Vec<Doc>, gap: &Gap<'_>, mut end: usize) -> usize {
         for comment in &gap.trailing {
             parts.extend([Doc::text(" "), self.comment(comment)]);
@@ -102,8 +102,8 @@ impl Formatter<'_> {
         end
     }
 
-    /// Comments on lines of their own; gives where the last one ended, if there were any. `blank` allows a blank line
-    /// before the first.
+    /// Adds the comments on lines of their own; returns the offset where the last one ends, if there is any.
+    /// `blank` allows a blank line before the first.
     fn lead(&self, parts: &mut Vec<Doc>, gap: &Gap<'_>, mut end: usize, blank: bool) -> Option<usize> {
         for (index, comment) in gap.leading.iter().enumerate() {
             let blank = (index > 0 || blank) && self.blank_between(end..comment.span.range().start);

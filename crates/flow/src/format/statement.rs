@@ -1,4 +1,4 @@
-//! Statements and blocks.
+//! Formats statements and blocks.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::tree::{
     Place as Access, Statement, StatementKind, Target, Unary, Walk,
 };
 
-/// What stands before statements.
+/// The text before a list of statements.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum After {
     Nothing,
@@ -24,7 +24,8 @@ pub(super) enum After {
 }
 
 impl Formatter<'_> {
-    /// Statements one below the other, with the comments around them; each begins with its line break.
+    /// Formats statements one below the other, with the comments around them. Each begins with its line
+    /// break.
     pub(super) fn statements(&self, statements: &[Statement], range: Range<usize>, after: After) -> Vec<Doc> {
         let mut parts = Vec::new();
         let mut end = range.start;
@@ -83,7 +84,8 @@ impl Formatter<'_> {
         Doc::Concat(vec![Doc::text("{"), Doc::Concat(parts).indent(), Doc::BREAK, Doc::text("}")])
     }
 
-    /// The comments in the head of a statement, which has no place for them.
+    /// Returns the comments in the head of a statement. They move in front of it, because the head has no
+    /// place for them.
     fn hoisted(&self, statement: &Statement) -> Vec<&Comment> {
         self.strays(statement.span.range(), claimed(statement))
     }
@@ -165,7 +167,7 @@ impl Formatter<'_> {
         ])
     }
 
-    /// Between `}` and the word that goes on: a space, or the comments that stand there.
+    /// Formats the gap between `}` and the next keyword: a space, or its comments.
     fn between(&self, gap: Range<usize>, late: Range<usize>) -> Doc {
         let comments = self.comments_in(gap.clone()).iter().chain(self.comments_in(late));
         let mut parts = Vec::new();
@@ -227,7 +229,7 @@ pub(super) fn binding(mutability: Mutability) -> &'static str {
     }
 }
 
-/// The parts of a statement that print the comments within them, in order.
+/// Returns the parts of a statement that print the comments inside them, in order.
 fn claimed(statement: &Statement) -> Vec<Range<usize>> {
     match &statement.kind {
         StatementKind::Declare { pattern, value, .. } => {
@@ -248,7 +250,7 @@ fn claimed(statement: &Statement) -> Vec<Range<usize>> {
         StatementKind::If { arms, otherwise } => {
             let mut ranges = Vec::new();
             for (index, arm) in arms.iter().enumerate() {
-                // What stands between two arms is printed there.
+                // Comments between two arms belong to the second one.
                 let start = match index.checked_sub(1).and_then(|previous| arms.get(previous)) {
                     Some(previous) => previous.body.span.range().end,
                     None => arm.condition.span.range().start,
@@ -282,7 +284,7 @@ fn index_span(access: &Access) -> Option<Span> {
     }
 }
 
-/// Whether the second statement, on the next line, would be read as part of the first.
+/// Returns whether the second statement, on the next line, would be read as part of the first.
 fn runs_on(first: &Statement, second: &Statement) -> bool {
     let ends_open = matches!(
         first.kind,
@@ -312,7 +314,7 @@ fn begins_with_minus(expression: &Expression) -> bool {
     }
 }
 
-/// `workflow` or `workflow(..)`, which before a brace would be the form of a program.
+/// Returns whether this is `workflow` or `workflow(..)`, which before a brace would begin a program.
 fn is_workflow(statement: &Statement) -> bool {
     let StatementKind::Expression(expression) = &statement.kind else { return false };
     let mut base = expression;

@@ -1,4 +1,4 @@
-//! Fixtures show the layout; the properties hold for every program.
+//! Fixtures show the layout; properties hold for every program.
 
 use proptest::prelude::*;
 use rhythm_syntax::Span;
@@ -7,8 +7,8 @@ use super::*;
 use crate::arbitrary::{self, Flavour};
 use crate::tree::*;
 
-/// What formatting must not change: the comments, and the tree without its spans and without round brackets. Where
-/// those matter, leaving them out changes the shape of the tree around them.
+/// The parts of a program that formatting must keep: comments, and the tree without spans and round brackets.
+/// Removing a bracket that matters changes the shape of the tree, so the comparison still finds it.
 #[derive(Debug, PartialEq)]
 struct Essence {
     comments: Vec<String>,
@@ -24,7 +24,7 @@ fn essence(source: &str) -> Essence {
     if let Some(front_matter) = &mut file.front_matter {
         front_matter.text = unix(&front_matter.text);
     }
-    // Functions are known by their text alone.
+    // The tree holds only the spans of functions, so compare their text.
     let mut functions = Vec::new();
     for statement in &mut file.body.statements {
         strip_statement(statement, source, &mut functions);
@@ -121,7 +121,7 @@ fn strip(expression: &mut Expression, source: &str, functions: &mut Vec<String>)
     }
 }
 
-/// Everything that has to hold for the formatted text.
+/// Checks every property of the formatted text; returns the first violation.
 fn violation(source: &str) -> Option<String> {
     let text = match format(source) {
         Ok(text) => text,

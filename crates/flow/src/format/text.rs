@@ -1,6 +1,7 @@
-//! The quotes of strings.
+//! Chooses the quotes of strings.
 
-/// A string in the quotes it should have. Escapes stay as they were written, unless the quotes make them needless.
+/// Returns a string in its preferred quotes. Escapes stay as written, unless the quotes make them
+/// unnecessary.
 pub(super) fn quoted(written: &str, meaning: &str) -> String {
     let single = meaning.contains('"') && !meaning.contains('\'');
     let quote = if single { '\'' } else { '"' };

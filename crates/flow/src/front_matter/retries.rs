@@ -1,4 +1,5 @@
-//! The retry policy in front matter: read a field at a time, so that what is wrong is reported where it stands.
+//! Reads the retry policy in front matter one field at a time, so that each mistake is reported at its
+//! position.
 
 use rhythm_core::retry::{PolicyError, RetryPolicy};
 use rhythm_syntax::spanned_value::{Entry, Node, NodeKind};
@@ -8,7 +9,7 @@ use super::Reading;
 use crate::option::{RETRIES, written};
 
 impl Reading {
-    /// A number of attempts, or the fields of a policy.
+    /// Reads a number of attempts, or the fields of a policy.
     pub(super) fn retries(&mut self, node: &Node) -> Option<RetryPolicy> {
         let policy = match &node.kind {
             NodeKind::Scalar(number @ Value::Number(_)) => match serde_json::from_value(number.clone()) {

@@ -1,4 +1,4 @@
-//! Reading values, plain or stored, within the limits of values.
+//! Reads values, plain or stored, within the limits of values.
 
 use std::cell::Cell;
 use std::fmt;
@@ -13,21 +13,22 @@ use crate::limits::{Limit, MAX_VALUE_BYTES, MAX_VALUE_DEPTH};
 use crate::numbers::{Run, spread};
 use crate::value::{ErrorValue, Kept, List, Number, Object, Part, Shape, Value};
 
-/// Why a text is no value.
+/// Reason why a text is not a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadError {
     Syntax(String),
-    /// It holds a number too large for a double.
+    /// A number is too large for a double.
     Number,
     Limit(Limit),
 }
 
-/// Reads plain JSON. Of a key that is given twice the last value counts.
+/// Reads plain JSON. If a key appears twice, its last value counts. Fails on invalid JSON and when a limit of
+/// values is exceeded.
 pub fn read(text: &str) -> Result<Value, ReadError> {
     read_as(text, false)
 }
 
-/// Reads a segment.
+/// Reads a segment. Fails as [`read`] does, and on an invalid tag.
 pub fn read_stored(text: &str) -> Result<Value, ReadError> {
     read_as(text, true)
 }
@@ -44,7 +45,7 @@ fn read_as(text: &str, stored: bool) -> Result<Value, ReadError> {
     })
 }
 
-/// A value as a snapshot keeps it.
+/// A value in the form stored in snapshots.
 pub struct Stored(pub Value);
 
 impl<'de> Deserialize<'de> for Stored {
@@ -54,7 +55,7 @@ impl<'de> Deserialize<'de> for Stored {
     }
 }
 
-/// An error as a snapshot keeps it, without its tag.
+/// An error in the form stored in snapshots, without its tag.
 pub struct StoredError(pub ErrorValue);
 
 impl<'de> Deserialize<'de> for StoredError {
@@ -65,7 +66,7 @@ impl<'de> Deserialize<'de> for StoredError {
     }
 }
 
-/// What has been read so far, and the limit that stopped it.
+/// Weight of the values read so far, and the limit that stopped the reader.
 #[derive(Default)]
 struct Gauge {
     weight: Cell<u64>,
@@ -92,7 +93,7 @@ impl Reader<'_> {
         E::custom(limit)
     }
 
-    /// Counts what was just made, before the containers around it are.
+    /// Counts the weight of a new value before its containers are built.
     fn weigh<E: Error>(self, bytes: u64) -> Result<(), E> {
         let weight = self.gauge.weight.get().saturating_add(bytes);
         self.gauge.weight.set(weight);
@@ -104,7 +105,7 @@ impl Reader<'_> {
         Ok(Arc::from(text))
     }
 
-    /// The rest of an object whose first key was read already.
+    /// Reads the rest of an object whose first key was already read.
     fn object<'de, A: MapAccess<'de>>(self, first: Option<String>, mut map: A) -> Result<Value, A::Error> {
         let inner = self.deeper()?;
         let mut fields = Vec::new();
@@ -213,7 +214,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
     }
 }
 
-/// What follows the tag of a reference.
+/// Reads the remaining fields of a blob reference.
 fn blob<'de, A: MapAccess<'de>>(map: &mut A) -> Result<BlobRef, A::Error> {
     let hash = map.next_value()?;
     match map.next_key::<String>()?.as_deref() {
@@ -222,7 +223,7 @@ fn blob<'de, A: MapAccess<'de>>(map: &mut A) -> Result<BlobRef, A::Error> {
     }
 }
 
-/// The parts of a value in segments. Those at hand are no deeper than the value itself.
+/// Reads the parts of a value in segments. The inline parts are at the same depth as the value itself.
 struct KeptReader<'g>(Reader<'g>);
 
 impl<'de> DeserializeSeed<'de> for KeptReader<'_> {

@@ -1,4 +1,4 @@
-//! What is written reads back, and nothing poses as something else.
+//! Every written value reads back, and plain data cannot be read as a tagged value.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Writing values. Compact, deterministic, and never deeper than values nest.
+//! Writes values as JSON: compact, deterministic, and never deeper than values nest.
 
 use rhythm_core::payload::BlobRef;
 
@@ -7,43 +7,43 @@ use crate::limits::{Limit, MAX_VALUE_BYTES};
 use crate::numbers::runs;
 use crate::value::{ErrorValue, Kept, List, Number, Object, Part, Value};
 
-/// So many handles and nothing else are written as runs of numbers.
+/// From this number on, a list that holds only handles is written as runs of numbers.
 const MANY_HANDLES: usize = 8;
 
-/// What becomes of handles and unread large values in plain JSON.
+/// Treatment of handles and of unread large values in plain JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handles {
-    /// The caller has made sure there are none; should one be there, it is null.
+    /// The caller has checked that there are none; one that is there anyway is written as null.
     Absent,
-    /// Shown in a way people understand.
+    /// Written in a readable form.
     Shown,
 }
 
-/// Writes a value as everybody outside sees it: an error is an object. The text is bounded like the value itself:
-/// escapes could make it several times as long.
+/// Writes a value as plain JSON; an error becomes an object. Fails when the text is larger than a value may
+/// be: escapes can make it several times as long as the value.
 pub fn write_plain(value: &Value, handles: Handles, out: &mut Vec<u8>) -> Result<(), Limit> {
     Writer { out, form: Form::Plain(handles) }.value(value);
     if out.len() as u64 > MAX_VALUE_BYTES { Err(Limit::Memory) } else { Ok(()) }
 }
 
-/// Writes a value as a snapshot keeps it.
+/// Writes a value in the form stored in snapshots.
 pub fn write_stored(value: &Value, out: &mut Vec<u8>) {
     Writer { out, form: Form::Stored }.value(value);
 }
 
-/// Writes a field of an object as a snapshot keeps it.
+/// Writes a field of an object in the form stored in snapshots.
 pub fn write_stored_entry(key: &str, value: &Value, out: &mut Vec<u8>) {
     let mut writer = Writer { out, form: Form::Stored };
     writer.key(key);
     writer.value(value);
 }
 
-/// Writes an error without its tag, where only an error can stand.
+/// Writes an error without its tag, where only an error can be.
 pub fn write_stored_error(error: &ErrorValue, out: &mut Vec<u8>) {
     Writer { out, form: Form::Stored }.error_fields(error);
 }
 
-/// A JSON string.
+/// Writes a JSON string.
 pub fn write_text(text: &str, out: &mut Vec<u8>) {
     // Writing to memory cannot fail.
     let _ = serde_json::to_writer(out, text);
@@ -62,7 +62,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn value(&mut self, value: &Value) {
-        // Too long already: what is left would only make it longer.
+        // The text is over the limit already, so stop.
         if self.out.len() as u64 > MAX_VALUE_BYTES {
             return;
         }
@@ -125,7 +125,7 @@ impl Writer<'_> {
         self.raw("}");
     }
 
-    /// Without its closing brace: of a segment more is said.
+    /// Opens a blob reference. The closing brace is left out, because a segment adds a field.
     fn blob(&mut self, blob: &BlobRef) {
         self.tag(tags::BLOB);
         write_text(&blob.hash, self.out);

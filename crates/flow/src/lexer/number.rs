@@ -1,4 +1,4 @@
-//! Numbers, as JSON writes them.
+//! Reads numbers in the syntax of JSON.
 
 use rhythm_syntax::Span;
 use rhythm_syntax::diagnostic::{Diagnostic, excerpt};
@@ -8,7 +8,7 @@ use crate::codes;
 use crate::token::TokenKind;
 
 impl Lexer<'_> {
-    /// A digit, or a dot before one: `.5` is no number here, but that is what was meant.
+    /// Returns whether a number begins here. `.5` is read as a number and then refused.
     pub(super) fn number_begins(&self) -> bool {
         let mut characters = self.rest().chars();
         match characters.next() {
@@ -63,7 +63,7 @@ impl Lexer<'_> {
     }
 }
 
-/// The length of an exponent at the beginning.
+/// Returns the length of an exponent at the beginning of a text.
 fn exponent(text: &str) -> Option<usize> {
     let unsigned = text.strip_prefix(['e', 'E'])?;
     let digits = unsigned.strip_prefix(['+', '-']).unwrap_or(unsigned);

@@ -6,7 +6,7 @@ use super::{Lexer, begins_name};
 use crate::codes;
 use crate::token::{Keyword, TokenKind};
 
-/// Longer ones first: the first that fits is taken.
+/// Longer signs come first, because the first match is taken.
 const SIGNS: &[(&str, TokenKind)] = &[
     (">>>=", TokenKind::Compound),
     ("===", TokenKind::Equal),
@@ -71,7 +71,7 @@ fn find(text: &str) -> Option<(usize, TokenKind)> {
     let first = text.bytes().next()?;
     let fits = |sign: &str| sign.bytes().next() == Some(first) && text.starts_with(sign);
     let (sign, kind) = SIGNS.iter().find(|(sign, _)| fits(sign))?;
-    // `a?.5:b` asks and then gives a number; no name begins with a digit.
+    // `a?.5:b` is a conditional with the number `.5`: no name begins with a digit.
     if *kind == TokenKind::OptionalDot && text.get(2..)?.starts_with(|next: char| next.is_ascii_digit()) {
         return Some((1, TokenKind::Question));
     }
@@ -90,7 +90,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Several in a row are reported once, and none becomes a token.
+    /// Reports unknown characters. Several in a row are reported once and become no token.
     fn unknown(&mut self) {
         if self.rest().starts_with('#') {
             let start = self.take_while(|character| character != '\n');
@@ -126,7 +126,7 @@ impl Lexer<'_> {
         });
     }
 
-    /// Where a value must come a slash cannot divide: it begins a regular expression.
+    /// Returns whether a value must come next. A slash here begins a regular expression instead of dividing.
     pub(super) fn operand_expected(&self) -> bool {
         let Some(last) = self.lexed.tokens.last() else { return true };
         !matches!(
@@ -142,7 +142,7 @@ impl Lexer<'_> {
         ) && !self.follows_dot()
     }
 
-    /// After a dot a keyword is a property.
+    /// Returns whether the last token follows a dot, where a keyword is a property.
     fn follows_dot(&self) -> bool {
         let before = self.lexed.tokens.iter().rev().nth(1);
         before.is_some_and(|token| matches!(token.kind, TokenKind::Dot | TokenKind::OptionalDot))
@@ -171,7 +171,8 @@ impl Lexer<'_> {
     }
 }
 
-/// Where the regular expression ends; a slash in `[..]` or after a backslash does not end it.
+/// Returns the offset where the regular expression ends. A slash in `[..]` or after a backslash does not end
+/// it.
 fn closing_slash(inside: &str) -> Option<usize> {
     let mut escaped = false;
     let mut class = false;
@@ -188,7 +189,7 @@ fn closing_slash(inside: &str) -> Option<usize> {
     None
 }
 
-/// What word processors make of plain signs.
+/// Returns the plain sign for one that a word processor has replaced.
 fn lookalike(written: &str) -> Option<&'static str> {
     Some(match written.chars().next()? {
         '\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{ab}' | '\u{bb}' => "a plain quote: \"",

@@ -1,4 +1,4 @@
-//! Texts in either kind of quotes, their escapes, and the template texts of JavaScript, which are refused.
+//! Reads texts in either kind of quotes and their escapes, and refuses the template texts of JavaScript.
 
 use rhythm_syntax::Span;
 use rhythm_syntax::diagnostic::Diagnostic;
@@ -7,13 +7,13 @@ use super::Lexer;
 use crate::codes;
 use crate::token::{Token, TokenKind};
 
-/// A string longer than this is not repeated in a message.
+/// Longest string, in bytes, that a message repeats.
 const LONGEST_QUOTED: usize = 60;
-/// Nor is its beginning looked for further back.
+/// Largest number of tokens to search back for the beginning of such a string.
 const MOST_TOKENS: usize = 200;
 
 impl Lexer<'_> {
-    /// Ends at the closing quote, or at the end of the line when there is none.
+    /// Reads a text up to its closing quote, or to the end of the line if there is none.
     pub(super) fn text(&mut self, quote: char) {
         let start = self.position;
         let rest = self.rest();
@@ -25,7 +25,7 @@ impl Lexer<'_> {
                     end = Some((at, false));
                     break;
                 }
-                // An escaped line break still ends the line.
+                // A backslash before a line break does not continue the text.
                 '\\' if !rest.get(at + 1..).unwrap_or_default().starts_with(['\n', '\r']) => {
                     characters.next();
                 }
@@ -53,7 +53,8 @@ impl Lexer<'_> {
         self.push(TokenKind::Text, span);
     }
 
-    /// `'it's'`: a string on this line ended at a quote inside of it, and its own last quote now opens another.
+    /// Detects `'it's'`: a string on this line ended at a quote inside of it, so its last quote now opens
+    /// another string.
     fn quote_inside(&mut self) -> bool {
         let tokens = &self.lexed.tokens;
         if self.newline || tokens.is_empty() {
@@ -79,7 +80,7 @@ impl Lexer<'_> {
         let Some(length) = behind.find(quote) else { return false };
         let end = word.span.range().end + length;
         let meant = self.source.get(start + 1..end).unwrap_or_default();
-        // What is read again is not much, so that a line of quotes costs no more than its length.
+        // Limit the text that is read again, so that a line full of quotes takes linear time.
         if meant.len() > LONGEST_QUOTED || self.position.saturating_sub(end) > 10 * LONGEST_QUOTED {
             return false;
         }
@@ -139,7 +140,7 @@ fn closing_backtick(inside: &str) -> Option<usize> {
     })
 }
 
-/// What a text with its quotes means; escapes that do not exist are left out.
+/// Returns the meaning of a quoted text. Invalid escapes are left out.
 pub fn meaning(written: &str) -> String {
     unescape(written, |_, _| {})
 }
@@ -190,7 +191,7 @@ fn unescape(written: &str, mut report: impl FnMut(std::ops::Range<usize>, Proble
     meaning
 }
 
-/// How long the escape at the beginning is, and the character it stands for.
+/// Returns the length of the escape at the beginning and the character it stands for.
 fn read_escape(escape: &str) -> (usize, Result<char, Problem>) {
     let Some(letter) = escape.chars().nth(1) else { return (1, Err(Problem::Unknown)) };
     let simple = match letter {
@@ -221,7 +222,7 @@ fn read_unicode(escape: &str) -> (usize, Result<char, Problem>) {
     }
 }
 
-/// The number in `\uXXXX`.
+/// Returns the number in `\uXXXX`.
 fn hex(escape: &str) -> Option<u16> {
     let digits = escape.strip_prefix("\\u")?.get(..4)?;
     let plain = digits.chars().all(|digit| digit.is_ascii_hexdigit());

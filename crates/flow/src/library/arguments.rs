@@ -1,4 +1,4 @@
-//! One call: its arguments, and ways to read them that say clearly what is wrong with them.
+//! One call: its arguments, and typed readers that report clearly what is wrong with them.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::value::{List, Number, Object, Value};
 
 pub struct Call<'a> {
     pub function: &'static Function,
-    /// What a method is called on.
+    /// The value a method is called on.
     pub receiver: Value,
     pub arguments: Vec<Value>,
     pub meter: &'a mut WriteStats,
@@ -39,7 +39,7 @@ impl Call<'_> {
         self.function.check_count(self.arguments.len())?;
         match self.function.body {
             Body::Pure(body) => body(self),
-            // The machine has done those itself.
+            // The machine executes effects itself.
             Body::Effect(_) => Ok(Value::Null),
         }
     }
@@ -48,7 +48,7 @@ impl Call<'_> {
         self.function.name
     }
 
-    /// An argument; null when it was left out.
+    /// Returns an argument; null when it was left out.
     pub fn argument(&self, place: usize) -> &Value {
         self.arguments.get(place).unwrap_or(&Value::Null)
     }
@@ -71,7 +71,7 @@ impl Call<'_> {
         }
     }
 
-    /// The fields of an object, or of an error.
+    /// Returns the fields of an object or of an error.
     pub fn object(&self, place: usize) -> Evaluated<Object> {
         match self.argument(place) {
             Value::Object(object) => Ok(object.clone()),
@@ -80,7 +80,7 @@ impl Call<'_> {
         }
     }
 
-    /// The list a method is called on.
+    /// Returns the list a method is called on.
     pub fn list(&self) -> Evaluated<List> {
         match &self.receiver {
             Value::List(list) => Ok(list.clone()),
@@ -90,7 +90,7 @@ impl Call<'_> {
         }
     }
 
-    /// The string a method is called on.
+    /// Returns the string a method is called on.
     pub fn own_text(&self) -> Evaluated<Arc<str>> {
         match &self.receiver {
             Value::Text(text) => Ok(text.clone()),
@@ -122,7 +122,7 @@ impl Call<'_> {
         Ok(text)
     }
 
-    /// Start and end of a slice of something with `length` members; negative places count from the end.
+    /// Returns the range of a slice of `length` members. Negative positions count from the end.
     pub fn range(&self, length: usize) -> Evaluated<std::ops::Range<usize>> {
         let place = |at: usize, otherwise: usize| -> Evaluated<usize> {
             let number = match self.argument(at) {

@@ -1,4 +1,4 @@
-//! `JSON`.
+//! The functions of `JSON`.
 
 use super::Call;
 use crate::json::{Handles, ReadError, read, write_plain};

@@ -1,4 +1,4 @@
-//! Methods of lists. None changes its list.
+//! Methods of lists. None of them changes its list.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use crate::operators::{same, text_of};
 use crate::runtime_error::{Evaluated, codes, short, throw, type_error};
 use crate::value::{Number, Value, fingerprint};
 
-/// Lists are taken apart, other values appended.
+/// Appends the items of list arguments, and any other argument as one item.
 pub fn concat(call: &mut Call<'_>) -> Evaluated {
     let mut items = call.list()?.items().to_vec();
     for argument in std::mem::take(&mut call.arguments) {
@@ -28,7 +28,7 @@ pub fn includes(call: &mut Call<'_>) -> Evaluated {
     Ok(Value::Boolean(position(call)?.is_some()))
 }
 
-/// -1 when it is not there.
+/// Returns the index of the value, or -1.
 pub fn index_of(call: &mut Call<'_>) -> Evaluated {
     let place = position(call)?.and_then(|place| i64::try_from(place).ok());
     Ok(Value::integer(place.unwrap_or(-1)))
@@ -51,7 +51,7 @@ pub fn slice(call: &mut Call<'_>) -> Evaluated {
     call.make_list(list.items().get(range).unwrap_or_default().to_vec())
 }
 
-/// Null leaves its place empty, as in JavaScript.
+/// Joins the items as text. A null item becomes empty text, as in JavaScript.
 pub fn join(call: &mut Call<'_>) -> Evaluated {
     let list = call.list()?;
     let separator = if call.has(0) { call.text(0)? } else { Arc::from(",") };
@@ -76,7 +76,7 @@ pub fn reverse(call: &mut Call<'_>) -> Evaluated {
     call.make_list(items)
 }
 
-/// Null when the list is empty.
+/// Returns the first item, or null for an empty list.
 pub fn first(call: &mut Call<'_>) -> Evaluated {
     Ok(call.list()?.items().first().cloned().unwrap_or(Value::Null))
 }
@@ -101,7 +101,7 @@ pub fn sum(call: &mut Call<'_>) -> Evaluated {
     Ok(Value::Number(sum))
 }
 
-/// Smallest first; items with equal keys stay in order. Keys are all numbers or all strings.
+/// Sorts by a field, smallest first; the sort is stable. The keys must be all numbers or all strings.
 pub fn sort_by(call: &mut Call<'_>) -> Evaluated {
     let list = call.list()?;
     let key = call.text(0)?;
@@ -125,7 +125,7 @@ pub fn sort_by(call: &mut Call<'_>) -> Evaluated {
     call.make_list(keyed.into_iter().map(|(_, item)| item).collect())
 }
 
-/// The first key that cannot be compared with the first one.
+/// Returns the first key that cannot be compared with the key of the first item.
 fn unsortable(keyed: &[(Value, Value)]) -> Option<(usize, &'static str)> {
     let (first, _) = keyed.first()?;
     keyed.iter().enumerate().find_map(|(place, (key, _))| match (first, key) {
@@ -174,7 +174,7 @@ fn field(call: &Call<'_>, item: &Value, key: &str, place: usize) -> Evaluated {
     }
 }
 
-/// Takes the lists inside apart, one level or as many as it is told.
+/// Flattens nested lists by one level, or by the given number of levels.
 pub fn flat(call: &mut Call<'_>) -> Evaluated {
     let mut items = call.list()?.items().to_vec();
     let levels = match call.argument(0) {
@@ -204,7 +204,7 @@ pub fn flat(call: &mut Call<'_>) -> Evaluated {
     call.make_list(items)
 }
 
-/// Every value once, at its first place.
+/// Returns every value once, at its first position.
 pub fn unique(call: &mut Call<'_>) -> Evaluated {
     let list = call.list()?;
     call.meter.scan(list.bulk().weight.saturating_add(64 * list.len() as u64))?;

@@ -1,4 +1,4 @@
-//! `Math`.
+//! The functions of `Math`.
 
 use std::cmp::Ordering;
 

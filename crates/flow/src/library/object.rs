@@ -1,4 +1,4 @@
-//! `Object`.
+//! The functions of `Object`.
 
 use super::Call;
 use crate::runtime_error::Evaluated;
@@ -26,7 +26,7 @@ pub fn entries(call: &mut Call<'_>) -> Evaluated {
     call.make_list(entries)
 }
 
-/// The fields of all, of the last where keys repeat.
+/// Returns an object with the fields of all arguments; the last value of a repeated key counts.
 pub fn merge(call: &mut Call<'_>) -> Evaluated {
     let mut fields = Vec::new();
     for place in 0..call.arguments.len() {

@@ -30,13 +30,13 @@ pub fn not(call: &mut Call<'_>) -> Evaluated {
     Ok(Value::Boolean(!truthy(call.argument(0))?))
 }
 
-/// The value `a && b` has; both sides are evaluated here.
+/// Returns the value of `a && b`. Unlike the operator, the function evaluates both sides.
 pub fn and(call: &mut Call<'_>) -> Evaluated {
     let place = usize::from(truthy(call.argument(0))?);
     Ok(call.argument(place).clone())
 }
 
-/// The value `a || b` has; both sides are evaluated here.
+/// Returns the value of `a || b`. Unlike the operator, the function evaluates both sides.
 pub fn or(call: &mut Call<'_>) -> Evaluated {
     let place = usize::from(!truthy(call.argument(0))?);
     Ok(call.argument(place).clone())

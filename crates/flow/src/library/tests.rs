@@ -1,4 +1,4 @@
-//! Every function with what it is for, and with what it refuses.
+//! Every function with a typical use and with what it refuses.
 
 use super::*;
 use crate::json::{Handles, read, write_plain};
@@ -6,7 +6,7 @@ use crate::limits::WriteStats;
 use crate::runtime_error::{Stop, codes};
 use crate::value::Value;
 
-/// Calls `name` (a method when there is a receiver) with JSON arguments; gives JSON, or a thrown code.
+/// Calls `name` (a method if there is a receiver) with JSON arguments; returns JSON or the thrown code.
 fn call(receiver: &str, name: &str, arguments: &str) -> String {
     let receiver = read(if receiver.is_empty() { "null" } else { receiver }).unwrap();
     let function = match &receiver {

@@ -6,7 +6,7 @@ use super::Call;
 use crate::runtime_error::Evaluated;
 use crate::value::Value;
 
-/// The string itself and its only argument, paid for.
+/// Returns the string and its only argument, after charging the meter for reading both.
 fn both(call: &mut Call<'_>) -> Evaluated<(Arc<str>, Arc<str>)> {
     let (text, other) = (call.own_text()?, call.text(0)?);
     call.meter.scan((text.len() + other.len()) as u64)?;
@@ -34,7 +34,7 @@ pub fn ends_with(call: &mut Call<'_>) -> Evaluated {
     Ok(Value::Boolean(text.ends_with(&*part)))
 }
 
-/// An empty separator gives the characters.
+/// Splits a string. An empty separator splits it into characters.
 pub fn split(call: &mut Call<'_>) -> Evaluated {
     let (text, separator) = both(call)?;
     let mut parts = Vec::new();
@@ -69,7 +69,7 @@ pub fn lower(call: &mut Call<'_>) -> Evaluated {
     call.make_text(&text.to_lowercase())
 }
 
-/// The first occurrence, as in JavaScript.
+/// Replaces the first occurrence, as in JavaScript.
 pub fn replace(call: &mut Call<'_>) -> Evaluated {
     let (text, part) = both(call)?;
     let with = call.text(1)?;

@@ -1,4 +1,4 @@
-//! Reading parts of values, and calling what can be called.
+//! Evaluates accesses to parts of values and calls.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ impl Machine<'_> {
                 None => self.look(value)?,
             };
             value = match access {
-                // Nothing is read of null: the rest of the chain is skipped.
+                // `?.` on null ends the chain: its remaining accesses are skipped.
                 Access::MaybeField(_) | Access::MaybeMethod(..) if matches!(value, Value::Null) => {
                     return Ok(Value::Null);
                 }
@@ -43,12 +43,13 @@ impl Machine<'_> {
         Ok(value)
     }
 
-    /// Whether an expression is the inputs of a run that was started without any.
+    /// Returns whether an expression is the inputs of a run that was started without input.
     pub fn lacks_input(&self, node: Index, value: &Value) -> bool {
         matches!(value, Value::Null) && matches!(self.flow.code.nodes.get(node as usize), Some(Node::Inputs))
     }
 
-    /// What can be read of a value in segments without loading all of it.
+    /// Reads from a value in segments without loading all of it. Returns nothing if the access needs the
+    /// whole value.
     #[inline(never)]
     fn read_kept(&mut self, value: &Value, access: &Access) -> Evaluated<Option<Value>> {
         let Value::Kept(kept) = value else { return Ok(None) };
@@ -79,7 +80,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A list in segments with more behind it. What is there already is not loaded.
+    /// Appends items to a list in segments. The segments it already has are not loaded.
     pub fn joined(&mut self, mut kept: Kept, more: Vec<Value>) -> Evaluated {
         for item in more {
             let item = match item {
@@ -118,7 +119,7 @@ impl Machine<'_> {
         };
         match found {
             Some(found) => Ok(found),
-            // What a handle will give may well have it.
+            // The value the handle will give may have this field, so reading it from the handle is an error.
             None if optional && !matches!(value, Value::Handle(_)) => Ok(Value::Null),
             None => no_property(value, name),
         }
@@ -195,7 +196,7 @@ impl Machine<'_> {
     }
 }
 
-/// What finding a key costs: nothing to speak of, unless somebody made it very long.
+/// Returns the cost of finding a key: 0 unless the key is very long.
 pub fn key_cost(key: &str) -> u64 {
     if key.len() < 32 { 0 } else { 8 * key.len() as u64 }
 }
@@ -204,7 +205,8 @@ fn not_a_function<T>(message: &str) -> Evaluated<T> {
     throw(codes::NOT_A_FUNCTION, message)
 }
 
-/// That null has no properties would be true and no help: the mistake was made where the run was started.
+/// Throws for reading from absent inputs. The message names the real mistake, which is how the run was
+/// started.
 pub fn no_input<T>(what: &str) -> Evaluated<T> {
     type_error(format!("{what}: the run was started without --input, so its inputs are null"))
 }
@@ -236,7 +238,7 @@ pub fn no_item<T>(place: &str, length: usize, what: &str) -> Evaluated<T> {
     throw(codes::PROPERTY_NOT_FOUND, message)
 }
 
-/// A few of the keys there are, for whoever misspelt one.
+/// Returns the first keys of an object, to help with a misspelt one.
 fn known(object: &Object) -> String {
     let keys: Vec<&str> =
         object.iter().take(8).map(|(key, _)| &**key).filter(|key| key.len() <= 40).collect();

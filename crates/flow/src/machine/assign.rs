@@ -1,4 +1,4 @@
-//! Writing into values and taking them apart.
+//! Assigns parts of values, and destructures values.
 
 use std::sync::Arc;
 
@@ -9,14 +9,15 @@ use crate::limits::WriteStats;
 use crate::runtime_error::{Evaluated, codes, short, throw, type_error};
 use crate::value::{Kept, Shape, Value};
 
-/// Where to go inside a value.
+/// One part of a path inside a value.
 enum Key {
     Field(Arc<str>),
     Item(usize),
 }
 
 impl<'m> Machine<'m> {
-    /// What is appended by `x = x.concat(..)`, when `x` is a list that is at hand.
+    /// Returns the arguments of `concat` in `x = x.concat(..)`, if `x` is a list whose items can be appended
+    /// in place.
     pub fn grown(&self, slot: Index, value: Index) -> Option<&'m [Index]> {
         let flow = self.flow;
         let node = |index: Index| flow.code.nodes.get(index as usize);
@@ -71,7 +72,7 @@ impl Machine<'_> {
         self.weigh(old, new)
     }
 
-    /// Large values on the way are replaced by what they refer to: they are about to change.
+    /// Loads the large values along the path, because they are about to change.
     fn load_along(&mut self, slot: Index, keys: &[Key]) -> Evaluated<()> {
         let Some(Some(root)) = self.memory.slots.get(slot as usize) else { return Ok(()) };
         if !root.bulk().holds_blobs() {
@@ -83,7 +84,7 @@ impl Machine<'_> {
 
     fn expand_along(&mut self, value: Value, keys: &[Key]) -> Evaluated {
         let Some((key, rest)) = keys.split_first() else { return Ok(value) };
-        // What is written behind the end of a list in segments needs none of them.
+        // Writing at the end of a list in segments needs none of its segments.
         if let (Value::Kept(kept), Key::Item(place), []) = (&value, key, rest)
             && kept.is_list()
             && *place == kept.count()
@@ -96,7 +97,7 @@ impl Machine<'_> {
             (Value::List(list), Key::Item(place)) => list.items().get(*place).cloned(),
             _ => None,
         };
-        // The last step only replaces what is there.
+        // The last key only replaces a value, so that value need not be loaded.
         let Some(inner) = inner.filter(|inner| !rest.is_empty() && inner.bulk().holds_blobs()) else {
             return Ok(value);
         };
@@ -105,12 +106,12 @@ impl Machine<'_> {
         Ok(value)
     }
 
-    /// Appends in place: a list that grows item by item is not copied each time.
+    /// Appends in place, so that a list that grows item by item is not copied each time.
     pub fn grow(&mut self, slot: Index, more: &[Index]) -> Evaluated<()> {
         let mut items = Vec::with_capacity(more.len());
         for argument in more {
             let item = self.evaluate(*argument)?;
-            // A list in segments need not be loaded to be appended to another one.
+            // A list in segments need not be loaded to append it to another one.
             items.push(match item {
                 Value::Kept(_) if self.is_kept(slot) => item,
                 item => self.look(item)?,

@@ -1,5 +1,5 @@
-//! Children, and trying them again. A task's attempts are its worker's business; a child that is to be tried again
-//! is started anew by the run itself, under a new number, after a timer of its own.
+//! Children and their retries. The worker retries a task. A child is retried by the run itself, which starts
+//! it again under a new number after a timer.
 
 use std::sync::Arc;
 
@@ -18,29 +18,29 @@ use super::handle::{Kind, Manner, State};
 use crate::runtime_error::{Evaluated, codes};
 use crate::value::{ErrorValue, Value};
 
-/// What is needed to start a child later, or once more.
+/// The data needed to start a child later, or to retry it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Again {
-    /// How many have ended.
+    /// Number of attempts that have ended.
     pub ended: u32,
     pub now: Now,
     retries: RetryPolicy,
     input: Payload,
     #[serde(default, skip_serializing_if = "is_zero")]
     priority: i32,
-    /// Per attempt.
+    /// Timeout of each attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     timeout: Option<Millis>,
-    /// When the last attempt must have ended.
+    /// Deadline of the last attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     until: Option<Timestamp>,
-    /// It was cancelled between two attempts: there is no next one.
+    /// Whether it was cancelled between two attempts; there is no next one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     stopped: bool,
 }
 
-/// What an attempt waits for, by number.
+/// The child or timer that the current attempt waits for, by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Now {
@@ -53,12 +53,12 @@ fn is_zero(number: &i32) -> bool {
 }
 
 impl Again {
-    /// Whether it may still be started again, so that somebody has to remember it.
+    /// Returns whether it may be started again, so that the run must keep it.
     pub fn has_more(&self) -> bool {
         !self.stopped && (self.ended + 1 < self.retries.max_attempts || matches!(self.now, Now::Waiting(_)))
     }
 
-    /// Of the child that is running, or of the timer it waits for.
+    /// Returns the number of the running child, or of the timer it waits for.
     pub fn number(&self) -> u64 {
         match self.now {
             Now::Running(number) | Now::Waiting(number) => number,
@@ -88,13 +88,14 @@ impl Again {
     }
 }
 
-/// What people tell a child by.
+/// Label and item of a child, as shown to people.
 struct Sign {
     label: Option<Arc<str>>,
     item: Option<u64>,
 }
 
-/// What a child is to be; see [`Options::settle_for_children`](super::options::Options::settle_for_children).
+/// The kind of child to start; see
+/// [`Options::settle_for_children`](super::options::Options::settle_for_children).
 pub struct Sort {
     pub workflow: Arc<str>,
     pub how: Manner,
@@ -122,10 +123,10 @@ impl Machine<'_> {
         Ok(self.started_as(number, kind, label))
     }
 
-    /// Starts a child, now or later.
+    /// Starts a child now, or after its delay.
     pub fn begin_child(&mut self, number: CommandId, sort: Sort, mut input: Payload) -> Kind {
         let Sort { workflow, how, options } = sort;
-        // The run may have to remember it.
+        // The run may have to keep the input for a retry, so move a large one out of the snapshot.
         if let Some((blob, content)) = spill(&input) {
             input = Payload::Blob(blob.clone());
             self.blobs.push((blob, content));
@@ -150,12 +151,13 @@ impl Machine<'_> {
         Kind::Child { workflow, how, again }
     }
 
-    /// The handle of the child with this number: its own, unless it was tried again.
+    /// Returns the handle of the child with this number. A first attempt has the number of its handle, a
+    /// retry another one.
     pub fn child(&self, number: u64) -> Option<u64> {
         self.attempting(number, Now::Running(number))
     }
 
-    /// The handle of the child that this timer is about.
+    /// Returns the handle of the child that this timer delays.
     pub fn postponed_child(&self, timer: u64) -> Option<u64> {
         self.attempting(timer, Now::Waiting(timer))
     }
@@ -166,17 +168,17 @@ impl Machine<'_> {
             Kind::Child { again: None, .. } => now == Now::Running(own),
             _ => false,
         };
-        // A child is almost always its first attempt; later ones have larger numbers than their handle.
+        // Most children are first attempts; the numbers of retries are larger than that of their handle.
         let mut candidates = self.memory.handles.range(..=number).rev();
         candidates.find(|(own, handle)| handle.is_open() && is_it(**own, &handle.kind)).map(|(own, _)| *own)
     }
 
-    /// How many attempts of a child have ended, if it had more than one.
+    /// Returns the number of ended attempts of a child that can be retried.
     pub fn attempts(&mut self, number: u64) -> Option<u32> {
         self.again(number).map(|again| again.ended)
     }
 
-    /// Whether a child that failed is tried again.
+    /// Returns whether a failed child is retried, and starts the timer for the next attempt.
     pub fn tries_again(&mut self, number: u64, failure: &Failure) -> bool {
         let at = self.input.at;
         let key = self.input.facts.run.task(CommandId(number));
@@ -196,7 +198,7 @@ impl Machine<'_> {
         true
     }
 
-    /// The wait before an attempt is over. Gives how the child ends when there is no attempt any more.
+    /// Starts the next attempt after its delay. Returns how the child ends if there is no next attempt.
     pub fn start_postponed(&mut self, number: u64, order: u64) -> Option<State> {
         let again = self.again(number)?;
         if again.stopped {
@@ -216,7 +218,7 @@ impl Machine<'_> {
         None
     }
 
-    /// Of a child that a map has started.
+    /// Returns the label and item of a child that a map has started.
     fn sign_of_item(&self, number: u64) -> Option<Sign> {
         let (map, item) = self.memory.item_of(number)?;
         Some(Sign { label: map.options.label.as_deref().map(Arc::from), item: Some(item) })
@@ -229,7 +231,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A timer that belongs to no handle of its own.
+    /// Starts a timer without a handle.
     fn later(&mut self, after: Millis) -> u64 {
         let timer = self.number();
         let fire_at = self.input.at.plus(after);

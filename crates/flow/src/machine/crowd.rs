@@ -1,6 +1,7 @@
-//! Handles that are alike but for their number, as a fan-out makes them, are written once for all of them:
-//! `{"task":"echo","step":3,"open":"2-20001"}`, and `{"kept":"2-900"}` when their outcomes lie in segments. The last of those
-//! written are all up to there that are written nowhere else: who is still open is not said twice.
+//! Compresses handles that differ only in their number, such as those of a fan-out. They are written as one
+//! crowd: `{"task":"echo","step":3,"open":"2-20001"}`, or `{"kept":"2-900"}` if their outcomes are in
+//! segments. A crowd written last with only `kept` covers every number of its range that is not written
+//! elsewhere, so open handles need no exceptions in it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::handle::{Handle, Kind, Manner, State};
 use crate::numbers::Numbers;
 
-/// Fewer are written one by one, which is easier to read.
+/// Fewer handles than this are written one by one, which is easier to read.
 const MANY: u64 = 6;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -25,7 +26,7 @@ pub struct Crowd {
     timer: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     signal: Option<Arc<str>>,
-    /// How much smaller the numbers are of what is waited for, and of the timer.
+    /// Distances from the handle's number down to the number of the awaited handle and to that of its timer.
     #[serde(skip_serializing_if = "Option::is_none")]
     timeout: Option<(u64, u64)>,
     #[serde(skip_serializing_if = "is_false")]
@@ -50,7 +51,7 @@ fn is_false(flag: &bool) -> bool {
     !*flag
 }
 
-/// What all of a crowd have in common.
+/// The properties that all handles of a crowd share.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Common<'a> {
     Task(&'a str, u8, u32),
@@ -85,7 +86,8 @@ fn bits(how: Manner) -> u8 {
     u8::from(how.settle) | u8::from(how.cancel) << 1 | u8::from(how.cancelled) << 2
 }
 
-/// The crowds among the handles, and those that are in none. What lies in a segment always is in one.
+/// Splits the handles into crowds and single ones. A handle whose outcome is in a segment is always in a
+/// crowd.
 pub fn gather(handles: &BTreeMap<u64, Handle>) -> (Vec<Crowd>, Vec<(u64, &Handle)>) {
     if handles.len() < MANY as usize && !handles.values().any(Handle::is_kept) {
         return (Vec::new(), handles.iter().map(|(number, handle)| (*number, handle)).collect());
@@ -93,7 +95,7 @@ pub fn gather(handles: &BTreeMap<u64, Handle>) -> (Vec<Crowd>, Vec<(u64, &Handle
     let mut places: BTreeMap<Common<'_>, usize> = BTreeMap::new();
     let mut crowds: Vec<(Common<'_>, Numbers)> = Vec::new();
     let mut of_each = Vec::with_capacity(handles.len());
-    // Neighbours are mostly alike.
+    // Neighbours are mostly alike, so compare with the crowd of the previous handle first.
     let mut last = 0;
     for (number, handle) in handles {
         let common = Common::of(*number, handle);
@@ -127,7 +129,7 @@ pub fn gather(handles: &BTreeMap<u64, Handle>) -> (Vec<Crowd>, Vec<(u64, &Handle
     (crowds, singles)
 }
 
-/// All handles, out of the crowds and those that are in none. Nothing when they do not fit together.
+/// Restores all handles from crowds and single ones; `None` if they contradict each other.
 pub fn scatter(crowds: Vec<Crowd>, singles: Vec<(u64, Handle)>) -> Option<BTreeMap<u64, Handle>> {
     let count = singles.len();
     let mut handles: BTreeMap<u64, Handle> = singles.into_iter().collect();
@@ -156,7 +158,7 @@ pub fn scatter(crowds: Vec<Crowd>, singles: Vec<(u64, Handle)>) -> Option<BTreeM
         return None;
     }
     if !rest.is_empty() {
-        // In order, and what is there already comes later: it wins.
+        // `rest` is in order, and handles that are already known replace those in it because they come later.
         rest.extend(handles);
         handles = rest.into_iter().collect();
     }
@@ -204,7 +206,7 @@ impl Crowd {
         !self.kept.is_empty()
     }
 
-    /// Its handles. Nothing when it is none.
+    /// Returns the handles of a crowd; `None` if the crowd is not valid.
     fn handles(self) -> Option<Vec<(u64, Handle)>> {
         let how = Manner { settle: self.settle, cancel: self.cancel, cancelled: self.cancelled };
         let step = self.step.unwrap_or_default();

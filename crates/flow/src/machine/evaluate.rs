@@ -1,5 +1,5 @@
-//! Expressions. Recursion is bounded by the depth of the compiled tree; every kind of node has a function of its own
-//! so that a level takes little of the host's stack.
+//! Evaluates expressions. The depth of the compiled tree bounds the recursion. Each kind of node has its own
+//! function, so that a level uses little of the host's stack.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::runtime_error::{Evaluated, codes, short, throw};
 use crate::value::{List, Object, Value};
 
 impl Machine<'_> {
-    /// The value of an expression. A large value may come as a reference; see [`Self::looked`].
+    /// Returns the value of an expression. A large value may be a reference; see [`Self::looked`].
     pub fn evaluate(&mut self, index: Index) -> Evaluated {
         self.meter.node()?;
         let flow = self.flow;
@@ -44,7 +44,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The value of an expression, loaded if it lives elsewhere.
+    /// Returns the value of an expression, loaded if it is a reference.
     #[inline(never)]
     pub fn looked(&mut self, index: Index) -> Evaluated {
         let value = self.evaluate(index)?;
@@ -57,7 +57,7 @@ impl Machine<'_> {
         Ok(self.judged(value)?.is_truthy())
     }
 
-    /// A value that something is decided by. One in segments need not be loaded for that; a handle decides nothing.
+    /// Prepares a value for use as a condition. A value in segments is not loaded for that; a handle throws.
     fn judged(&mut self, value: Value) -> Evaluated {
         match value {
             Value::Kept(_) => Ok(value),
@@ -116,12 +116,12 @@ impl Machine<'_> {
 
     #[inline(never)]
     fn operate(&mut self, operator: Operator, left: Value, right: Value) -> Evaluated {
-        // Structures are compared and joined whole, with whatever lies inside them.
+        // Comparison and joining read the whole value, so load everything inside.
         let (left, right) = (self.look_inside(left)?, self.look_inside(right)?);
         operator.apply(&left, &right, &mut self.meter)
     }
 
-    /// The first operand that settles it, else the last.
+    /// Returns the first operand that settles the result, else the last one.
     #[inline(never)]
     fn choose(&mut self, operands: &[Index], settles: fn(&Value) -> bool) -> Evaluated {
         let mut last = Value::Null;

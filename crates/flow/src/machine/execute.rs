@@ -1,4 +1,4 @@
-//! Steps, one after the other, until one waits or the program ends.
+//! Executes steps until one waits or the program ends.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use crate::limits::{Limit, MAX_VALUE_BYTES};
 use crate::runtime_error::{Evaluated, Stop, codes, throw, type_error};
 use crate::value::{ErrorValue, List, Number, Value};
 
-/// What a step comes to.
+/// Result of one step.
 enum Outcome {
     Next,
     Goto(usize),
-    /// The handle it waits for.
+    /// The step waits for this handle.
     Wait(u64),
     End(Value),
 }
 
 impl Machine<'_> {
-    /// Goes on from the current position.
+    /// Executes from the current position.
     pub fn run(&mut self) -> Evaluated<Progress> {
         self.live =
             self.memory.slots.iter().flatten().fold(0, |sum, value| value.weight().saturating_add(sum));
@@ -45,7 +45,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Goes on at the step that waited, with what it waited for.
+    /// Continues at the step that waited, with the result of the wait.
     pub fn resume(&mut self, outcome: Result<Value, Arc<ErrorValue>>) -> Evaluated<Progress> {
         match outcome {
             Err(error) => self.catch(error)?,
@@ -64,7 +64,7 @@ impl Machine<'_> {
         self.run()
     }
 
-    /// Goes to the handler of the current step, or stops.
+    /// Jumps to the handler of the current step, or fails if there is none.
     fn catch(&mut self, error: Arc<ErrorValue>) -> Evaluated<()> {
         let handler = self.flow.handlers.get(self.memory.position).copied().flatten();
         let Some(handler) = handler.and_then(|place| self.flow.code.handlers.get(place as usize)) else {
@@ -83,7 +83,7 @@ impl Machine<'_> {
             return Ok(Outcome::End(Value::Null));
         };
         if let Step::Jump(target) = step {
-            // Free but for the smallest change: it is not a statement of the program.
+            // A jump is not a statement of the program, so it is charged the smallest amount only.
             self.meter.node()?;
             return Ok(Outcome::Goto(*target as usize));
         }
@@ -126,7 +126,7 @@ impl Machine<'_> {
                 let thrown = self.looked(*value)?;
                 return Err(Stop::Thrown(self.thrown(thrown)?));
             }
-            // A handle that is returned is awaited first, as in JavaScript.
+            // A returned handle is awaited first, as in JavaScript.
             Step::Return(value) => match self.evaluate(*value)? {
                 Value::Handle(handle) => match self.await_handle(handle)? {
                     Outcome::Next => {
@@ -158,7 +158,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Loops walk what was there at their start.
+    /// Begins a loop. It goes over the items the list has now, even if the body changes the list.
     fn walk(&mut self, walk: &Walk) -> Evaluated<()> {
         let given = self.evaluate(walk.items)?;
         let seen = match &given {
@@ -171,7 +171,7 @@ impl Machine<'_> {
                 self.meter.allocate(24 * kept.count() as u64)?;
                 Value::List(List::new((0..kept.count()).map(|place| Value::integer(place as i64)).collect())?)
             }
-            // What lives elsewhere stays there: only the way to it is remembered.
+            // A large list stays in its blob; only the reference is stored.
             (Value::List(_), false) => given,
             (Value::List(list), true) => {
                 self.meter.allocate(24 * list.len() as u64)?;
@@ -213,7 +213,7 @@ impl Machine<'_> {
         Ok(Outcome::Goto(next.body as usize))
     }
 
-    /// Puts a value into a slot and keeps count of all that are alive.
+    /// Writes a value to a slot and updates the total weight of live values.
     pub fn set(&mut self, slot: u32, value: Value) -> Evaluated<()> {
         let Some(place) = self.memory.slots.get_mut(slot as usize) else { return Ok(()) };
         let old = place.as_ref().map_or(0, Value::weight);
@@ -232,7 +232,7 @@ impl Machine<'_> {
         let slots = self.flow.code.slots.iter().zip(&mut self.memory.slots);
         self.live = 0;
         for (slot, value) in slots {
-            // What a step is about to declare is in scope only from the next one on.
+            // The variable that a step declares is in scope only from the next step on, so keep its slot.
             if !slot.covers(position) && !slot.covers(position + 1) {
                 *value = None;
             }

@@ -1,4 +1,4 @@
-//! Failures from outside become errors, thrown values become errors, errors nobody caught become failures.
+//! Converts failures from outside and thrown values to errors, and uncaught errors to failures.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::runtime_error::{Evaluated, codes, type_error};
 use crate::value::{ErrorValue, Number, Object, Value};
 
 impl Machine<'_> {
-    /// What a program catches when a task or child has failed.
+    /// Returns the error a program catches when a task or child has failed.
     pub fn error_of(&mut self, failure: &Failure) -> Evaluated<Arc<ErrorValue>> {
         let mut fields = Vec::new();
         if failure.attempts > 0 {
@@ -28,7 +28,7 @@ impl Machine<'_> {
             }
         }
         let kind = if failure.kind.is_empty() { &failure.code } else { &failure.kind };
-        // A program has one word for being out of time; the type tells which time that was.
+        // Programs see one code, `TIMEOUT`, for every exceeded time limit; the type says which limit it was.
         let out_of_time = failure.code == rhythm_core::failure::codes::DEADLINE_EXCEEDED;
         let error = ErrorValue {
             code: Arc::from(if out_of_time { codes::TIMEOUT } else { failure.code.as_str() }),
@@ -40,12 +40,12 @@ impl Machine<'_> {
         Ok(Arc::new(error))
     }
 
-    /// What `throw` makes of a value: a string, an object with a message, or an error.
+    /// Converts the value of a `throw` to an error: a string, an object with a message, or an error.
     pub fn thrown(&mut self, value: Value) -> Evaluated<Arc<ErrorValue>> {
         let object = match value {
             Value::Error(error) => return Ok(error),
             Value::Text(message) => {
-                // Shared, not copied: it may be long, and thrown often.
+                // Share the text instead of copying it: it may be long, and thrown often.
                 return Ok(Arc::new(ErrorValue { message, ..ErrorValue::new(codes::FAILED, "") }));
             }
             Value::Object(object) => object,
@@ -69,7 +69,7 @@ impl Machine<'_> {
         Ok(Arc::new(error))
     }
 
-    /// How the run fails when nobody caught the error. What it carries goes along, if it can.
+    /// Converts an uncaught error to the failure of the run, with its data if that can be written.
     pub fn failure(&mut self, error: &ErrorValue) -> Evaluated<Failure> {
         let mut failure = Failure::permanent(&*error.code, &*error.message);
         failure.kind = error.kind.to_string();
@@ -95,7 +95,7 @@ impl Machine<'_> {
     }
 }
 
-/// A code or message that is a string, or can be read as one.
+/// Returns the text of a code or message that is a string or a number.
 fn word(value: &Value) -> Option<Arc<str>> {
     match value {
         Value::Text(text) => Some(text.clone()),

@@ -1,5 +1,5 @@
-//! What the items of a `map` came to, in the order they ended. Results leave the snapshot in segments, each written once;
-//! when the last is there, they are put into the order of the list.
+//! Results of the items of a `map`, in the order the items ended. Results move from the snapshot to segments,
+//! each written once. After the last item the results are put into the order of the list.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,18 +14,18 @@ use crate::json::{ReadError, read_stored, write_stored};
 use crate::runtime_error::{Evaluated, type_error};
 use crate::value::{Kept, List, Part, Shape, Value};
 
-/// `[place, value]` of every item that has ended.
+/// `[index, value]` of every item that has ended.
 #[derive(Clone, Debug, Default)]
 pub struct Gathered {
-    /// Those at hand, with a comma between them.
+    /// The results not yet in a segment, separated by commas.
     pub tail: String,
     pub segments: Vec<BlobRef>,
-    /// Values that hold references: no segment does.
+    /// Values that contain references; a segment never contains one.
     pub large: BTreeMap<u64, Value>,
 }
 
 impl Gathered {
-    /// Adds what an item came to. Gives the bytes by which a snapshot may have grown.
+    /// Adds the result of an item. Returns the largest possible growth of the snapshot, in bytes.
     pub fn add(&mut self, place: u64, mut value: Value, keeper: &mut Keeper) -> Evaluated<usize> {
         keeper.keep(&mut value)?;
         let mut text = format!("[{place},").into_bytes();
@@ -64,7 +64,8 @@ impl Gathered {
 }
 
 impl Machine<'_> {
-    /// All results in the order of the items. Only their text is moved: most of them stay in segments.
+    /// Returns all results in the order of the items. It works on their JSON text without building values;
+    /// most results stay in segments.
     pub fn assembled(&mut self, gathered: &Gathered, count: u64) -> Evaluated {
         let missing = gathered.segments.iter().filter(|blob| !self.is_at_hand(blob)).cloned();
         self.ask_for(missing.collect())?;
@@ -94,7 +95,7 @@ impl Machine<'_> {
     }
 }
 
-/// One list: in segments, unless it is short.
+/// Returns the list of results, in segments unless it is short.
 fn in_order(
     entries: &BTreeMap<u64, Option<&RawValue>>,
     gathered: &Gathered,

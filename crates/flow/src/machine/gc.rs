@@ -1,5 +1,5 @@
-//! What a waiting program cannot reach any more is let go: variables out of scope, outcomes nobody can await,
-//! timers nobody would notice, and waits for signals, which must not swallow a signal meant for somebody else.
+//! Drops everything a waiting program cannot reach: variables out of scope, outcomes that cannot be awaited,
+//! timers without an observer, and waits for signals, which must not consume a signal meant for another wait.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ impl Machine<'_> {
         });
         self.memory.maps.retain(|map| reached.contains(map));
         self.memory.drop_unread();
-        // Those this very transition started never need to exist.
+        // A timer started in this same transition is simply not started.
         self.commands.retain(|command| match command {
             Command::StartTimer(timer) => !idle_timers.remove(&timer.timer),
             _ => true,
@@ -42,11 +42,11 @@ impl Machine<'_> {
         }
     }
 
-    /// Handles that a variable holds or the program waits for, and those they wait for in turn.
+    /// Returns the handles that a variable holds or the program waits for, and those they wait for in turn.
     fn reached(&self) -> BTreeSet<u64> {
         let mut reached = BTreeSet::new();
         let mut next: Vec<u64> = self.memory.wait.into_iter().collect();
-        // What is to be started again must be remembered, whoever waits for it.
+        // A child or map that will start more must be kept even if nothing waits for it.
         let pending = self.memory.handles.iter().filter(|(_, handle)| match &handle.kind {
             Kind::Child { again: Some(again), .. } => handle.is_open() && again.has_more(),
             Kind::Map(map) => handle.is_open() && map.has_more(),
@@ -65,7 +65,7 @@ impl Machine<'_> {
         reached
     }
 
-    /// Of these signals, the texts people know them by; where several waits share a name, that of the first.
+    /// Returns the labels of the awaited signals; of several waits for one name, the label of the first.
     pub fn labels(&self) -> BTreeMap<String, String> {
         let open = self.memory.handles.values().rev().filter(|handle| handle.is_open());
         let labels = open.filter_map(|handle| match (&handle.kind, &handle.label) {
@@ -75,7 +75,8 @@ impl Machine<'_> {
         labels.collect()
     }
 
-    /// The signals somebody who can be reached waits for.
+    /// Returns the names of the signals that reachable waits wait for, and the mark of clean-up after the
+    /// deadline.
     pub fn awaiting(&self) -> BTreeSet<String> {
         let open = self.memory.handles.values().filter(|handle| handle.is_open());
         let signals = open.filter_map(|handle| match &handle.kind {

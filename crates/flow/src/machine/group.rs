@@ -1,4 +1,4 @@
-//! Settling handles, and the groups that wait for them.
+//! Settles handles, and the groups that wait for them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use crate::runtime_error::{Evaluated, codes};
 use crate::value::{ErrorValue, List, Object, Value};
 
 impl Machine<'_> {
-    /// Settles one handle and every group that is decided by it.
+    /// Settles a handle and every group this decides.
     pub fn settle(&mut self, number: u64, state: State) -> Evaluated<()> {
         let mut first = number;
         if let Some(map) = self.map_of(number) {
             self.item_settled(map, number, state)?;
             self.memory.clock += 1;
-            // The map is older than its items.
+            // An open map decides no group. A settled one is older than its items: the pass starts at it.
             if self.memory.handles.get(&map).is_none_or(Handle::is_open) {
                 return Ok(());
             }
@@ -35,7 +35,7 @@ impl Machine<'_> {
         }
         let order = self.memory.clock;
         let mut changed = BTreeSet::from([first]);
-        // Members are older than their groups: one pass in order reaches everything.
+        // Members are older than their groups, so one pass in ascending order reaches every group.
         let waiting: Vec<u64> = self.memory.handles.range(first + 1..).map(|(number, _)| *number).collect();
         for group in waiting {
             let Some(handle) = self.memory.handles.get(&group).filter(|handle| handle.is_open()) else {
@@ -50,7 +50,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Settles a group if what its members have come to decides it.
+    /// Settles a group if the outcomes of its members decide it.
     pub fn decide(&mut self, number: u64, order: u64) -> Evaluated<bool> {
         let Some(handle) = self.memory.handles.get(&number) else { return Ok(false) };
         let decided = match &handle.kind {
@@ -85,7 +85,8 @@ impl Machine<'_> {
         Ok(true)
     }
 
-    /// Whether a group goes on with one success: what became of the other members changes nothing any more, awaited or not.
+    /// Returns whether the group succeeded by one success. The outcomes of its other members are then
+    /// irrelevant, whether the group is awaited or not.
     fn absorbs(&self, number: u64, state: &State) -> bool {
         use Combinator::{Any, AnyKv, Race, RaceKv};
         let kind = self.memory.handles.get(&number).map(|handle| &handle.kind);
@@ -148,7 +149,8 @@ impl Machine<'_> {
         Ok(ended.transpose()?.map(Ok))
     }
 
-    /// Of the members that have settled and are wanted: the earlier completion, then the earlier member.
+    /// Returns the settled member that ended first among the wanted ones; between equals, the one listed
+    /// first.
     fn earliest(&mut self, group: &Group, wanted: impl Fn(&Handle) -> bool) -> Evaluated<Option<Member>> {
         let handles = &self.memory.handles;
         let is_wanted =
@@ -185,7 +187,7 @@ impl Machine<'_> {
         Ok(error)
     }
 
-    /// What `any` and `race` come to, with its key where they are asked for it.
+    /// Returns the outcome of `any` or `race`, with the member's key for those that return it.
     fn chosen(&mut self, group: &Group, member: Member, order: u64) -> Evaluated<State> {
         let given = match group.members.get(member.place) {
             Some(number) => self.given(*number)?,
@@ -197,7 +199,7 @@ impl Machine<'_> {
         })
     }
 
-    /// One value for every member, in the shape of what the group was made of.
+    /// Returns one value for every member, as a list or an object like the group's argument.
     fn shaped(
         &mut self,
         group: &Group,
@@ -214,7 +216,7 @@ impl Machine<'_> {
         })
     }
 
-    /// Cancels what lost and asked for it. Whatever else is under way goes on.
+    /// Cancels the losers that have the option `cancel`, or all of them if the group has it. Others continue.
     fn lose(&mut self, group: u64) -> Evaluated<()> {
         let Some(handle) = self.memory.handles.get(&group) else { return Ok(()) };
         let all = match &handle.kind {
@@ -243,7 +245,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Cancels a task or child that nobody waits for any more, if it asked for that; `all` when somebody did for it.
+    /// Cancels a task or child that lost, if it has the option `cancel`. `all` says that the group has this
+    /// option.
     pub fn cancel_loser(&mut self, loser: u64, all: bool) {
         if let Some(handle) = self.memory.handles.get_mut(&loser).filter(|handle| handle.is_open()) {
             match &mut handle.kind {
@@ -265,14 +268,14 @@ impl Machine<'_> {
     }
 }
 
-/// A member of a group that has settled: when and where, and how it ended.
+/// A settled member: when it settled, its place in the group, and its outcome.
 struct Member {
     order: u64,
     place: usize,
     outcome: Outcome,
 }
 
-/// A value, with its key where that is asked for.
+/// Returns a value, together with its key for combinators that return it.
 fn keyed(group: &Group, place: usize, value: Value) -> Evaluated {
     if !matches!(group.combinator, Combinator::AnyKv | Combinator::RaceKv) {
         return Ok(value);

@@ -1,4 +1,4 @@
-//! What was started and can be awaited.
+//! Handles: things the program has started and can await.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use super::map::Map;
 use crate::library::Combinator;
 use crate::value::{ErrorValue, Value};
 
-/// One thing under way, or its outcome.
+/// Something in progress, or its outcome.
 #[derive(Clone, Debug)]
 pub struct Handle {
     pub kind: Kind,
-    /// The step that started it.
+    /// Index of the step that started it.
     pub step: u32,
-    /// A text for people; that of a task stands with the task.
+    /// Label for people. The label of a task is stored with the task instead.
     pub label: Option<Arc<str>>,
     pub state: State,
 }
@@ -29,7 +29,7 @@ pub enum Kind {
     Child {
         workflow: Arc<str>,
         how: Manner,
-        /// When it is to be started later, or tried again.
+        /// Set if it is to be started later, or may be retried.
         again: Option<Box<Again>>,
     },
     Timer {
@@ -38,29 +38,29 @@ pub enum Kind {
     Signal {
         name: Arc<str>,
     },
-    /// Another handle, unless its timer comes first.
+    /// Settles like another handle, unless its timer fires first.
     Timeout {
         of: u64,
         timer: u64,
     },
     Group(Group),
-    /// A task or child for each item of a list.
+    /// One task or child for each item of a list.
     Map(Box<Map>),
 }
 
-/// How a task or child answers.
+/// Options of the handle of a task or child.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Manner {
-    /// To whoever awaits it, a failure is a value too: `{status, result, error}`.
+    /// An await returns a failure as a value: `{status, result, error}`.
     pub settle: bool,
-    /// To be cancelled when it loses a race.
+    /// Cancel it when it loses a race.
     pub cancel: bool,
-    /// Was asked to stop: it is not asked twice.
+    /// Whether cancellation was requested already; it is requested once.
     pub cancelled: bool,
 }
 
 impl Manner {
-    /// Whether losing a race ends it; `all` when the race says so for everybody.
+    /// Returns whether losing a race cancels it. `all` says that the group cancels every loser.
     pub fn is_cancelled_by(self, all: bool) -> bool {
         !self.cancelled && (self.cancel || all)
     }
@@ -71,9 +71,9 @@ impl Manner {
 pub struct Group {
     pub combinator: Combinator,
     pub members: Arc<[u64]>,
-    /// Of an object of handles.
+    /// Keys of the members, if the group was made from an object.
     pub keys: Option<Vec<Arc<str>>>,
-    /// Losers are cancelled, whatever their own options say.
+    /// Cancel the losers, whatever their own options are.
     pub cancel: bool,
 }
 
@@ -82,10 +82,10 @@ pub type Outcome = Result<Value, Arc<ErrorValue>>;
 #[derive(Clone, Debug)]
 pub enum State {
     Open,
-    /// The number says which message settled it: earlier is smaller.
+    /// The number orders the messages by which handles settled: earlier is smaller.
     Done(Value, u64),
     Failed(Arc<ErrorValue>, u64),
-    /// How it ended lies in a segment.
+    /// The outcome is in a segment.
     Kept {
         failed: bool,
     },
@@ -105,7 +105,7 @@ impl Handle {
         matches!(self.state, State::Open)
     }
 
-    /// Whether an await of it gives how it ended instead of throwing.
+    /// Returns whether an await returns its outcome as a value instead of throwing.
     pub fn settles(&self) -> bool {
         matches!(&self.kind, Kind::Task { how, .. } | Kind::Child { how, .. } if how.settle)
     }
@@ -114,7 +114,7 @@ impl Handle {
         matches!(self.state, State::Kept { .. })
     }
 
-    /// Whether it ended with a failure that an await of it throws.
+    /// Returns whether it ended with a failure that an await throws.
     pub fn throws(&self) -> bool {
         self.has_failed() && !self.settles()
     }
@@ -123,7 +123,7 @@ impl Handle {
         matches!(self.state, State::Failed(..) | State::Kept { failed: true })
     }
 
-    /// The handles this group waits for.
+    /// Returns the members of a group.
     pub fn members(&self) -> &[u64] {
         match &self.kind {
             Kind::Group(group) => &group.members,

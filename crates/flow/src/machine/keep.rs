@@ -1,6 +1,6 @@
-//! What is too large to stay in the snapshot leaves it: texts become blobs, lists and objects are cut into segments. A
-//! segment is closed once and never written again, so a list that grows costs what is added to it. Segments hold no
-//! references and no handles: items that do stay in the snapshot.
+//! Moves large values out of the snapshot: texts become blobs, lists and objects are cut into segments. A
+//! segment is written once and never changed, so growing a list costs only what is added to it. Segments
+//! contain no references and no handles; items with these stay in the snapshot.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,23 +11,24 @@ use crate::json::{write_stored, write_stored_entry, write_text};
 use crate::limits::Limit;
 use crate::value::{ErrorValue, Kept, List, Object, Part, Shape, Value};
 
-/// A byte of a value's weight takes at most this many bytes in a snapshot.
+/// Largest number of bytes in a snapshot for one byte of a value's weight.
 const GROWTH: u64 = 6;
-/// Shorter pieces between items that must stay are not worth a segment.
+/// Shorter runs between items that must stay inline are not worth a segment.
 const WORTH_A_SEGMENT: usize = 512;
-/// Large values inside of large values leave by themselves, so deep. Each level nests the snapshot deeper.
+/// Number of levels at which large values inside large values move out separately. Each level nests the
+/// snapshot deeper.
 const LEVELS: u8 = 4;
 
-/// A segment closes before it has more bytes than this. The first are small, because what comes after the last one is
-/// written with every snapshot; later ones are larger, because each is named in every snapshot.
+/// Size limit, in bytes, of the next segment. The first segments are small, because the items after the last
+/// segment are written with every snapshot. Later ones are larger, because every snapshot names each segment.
 pub fn segment_bytes(closed: usize) -> usize {
     (16 + closed).min(64) * 1024
 }
 
-/// Contents that leave the snapshot.
+/// Collects the contents that move out of the snapshot.
 #[derive(Default)]
 pub struct Keeper {
-    /// What is stored already: the snapshot before named it.
+    /// Hashes of stored blobs: those the previous snapshot named.
     known: BTreeSet<String>,
     made: Contents,
 }
@@ -37,12 +38,12 @@ impl Keeper {
         Self { known, made: Vec::new() }
     }
 
-    /// What is known now, and what has to be stored.
+    /// Returns the known hashes, and the contents that must be stored.
     pub fn done(self) -> (BTreeSet<String>, Contents) {
         (self.known, self.made)
     }
 
-    /// Content that is written once, however often it is stored.
+    /// Stores a content. The same content is written only once.
     pub fn store(&mut self, content: Vec<u8>) -> Arc<BlobRef> {
         let blob = BlobRef::of(&content);
         if self.known.insert(blob.hash.clone()) {
@@ -51,7 +52,7 @@ impl Keeper {
         Arc::new(blob)
     }
 
-    /// Leaves the value as it is, unless it is large.
+    /// Moves the value out of the snapshot if it is large.
     pub fn keep(&mut self, value: &mut Value) -> Result<(), Limit> {
         self.keep_at(value, 0)
     }
@@ -90,7 +91,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// Items that are read one after the other: all but a few bytes leave.
+    /// Cuts the items of a map, which are read one after the other, so that only a few bytes stay inline.
     pub fn keep_items(&mut self, items: &mut Value) -> Result<(), Limit> {
         let mut cutter = Cutter::new(self, Shape::List, 0, segment_bytes);
         match &*items {
@@ -115,7 +116,7 @@ impl Keeper {
         cutter.finish()
     }
 
-    /// Closed segments stay as they are; what is at hand between and behind them may become more.
+    /// Cuts the inline parts of a value in segments again. Closed segments stay unchanged.
     fn cut_again(&mut self, kept: &Kept, level: u8) -> Result<Value, Limit> {
         let mut cutter = Cutter::new(self, kept.shape(), level, segment_bytes);
         cutter.add_parts(kept)?;
@@ -151,9 +152,9 @@ struct Cutter<'k> {
     limit: fn(usize) -> usize,
     parts: Vec<Part>,
     closed: usize,
-    /// What stays at hand, behind the last part.
+    /// Entries that stay inline, after the last part.
     loose: Vec<Entry>,
-    /// What may become the next segment, behind that, and its text.
+    /// Entries after those that may become the next segment, and their text.
     run: Vec<Entry>,
     text: Vec<u8>,
 }
@@ -208,7 +209,7 @@ impl<'k> Cutter<'k> {
         Ok(())
     }
 
-    /// A segment that was closed before.
+    /// Adds a segment that was closed earlier.
     fn segment(&mut self, blob: &Arc<BlobRef>, len: usize) -> Result<(), Limit> {
         self.interrupt()?;
         self.put_loose()?;
@@ -227,7 +228,7 @@ impl<'k> Cutter<'k> {
         Ok(())
     }
 
-    /// Something follows that cannot go into a segment.
+    /// Ends the current run, because the next item cannot go into a segment.
     fn interrupt(&mut self) -> Result<(), Limit> {
         if self.text.len() >= WORTH_A_SEGMENT {
             return self.close();

@@ -1,5 +1,5 @@
-//! What lives outside of the snapshot: large values, the inputs, the context. Read when a step looks inside, once per
-//! transition.
+//! Loads data stored outside of the snapshot's values: large values, the inputs, the context. Each is read
+//! when a step first looks inside, once per transition.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::runtime_error::{Evaluated, Stop, codes, type_error, wrong_argument};
 use crate::value::{ErrorValue, Kept, List, Located, Object, Part, Shape, Value, assemble};
 
 impl Machine<'_> {
-    /// The value itself, when this is a reference to it.
+    /// Returns the value itself if this is a reference, loading it.
     pub fn look(&mut self, value: Value) -> Evaluated {
         match value {
             Value::Blob(blob) => self.load(&blob),
@@ -22,7 +22,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The same for everything inside.
+    /// Loads the value and every reference inside it.
     pub fn look_inside(&mut self, value: Value) -> Evaluated {
         if !value.bulk().holds_blobs() {
             return Ok(value);
@@ -45,7 +45,7 @@ impl Machine<'_> {
             || self.blobs.iter().any(|(made, _)| made.hash == blob.hash)
     }
 
-    /// All at once: each answer starts the step over.
+    /// Requests all missing blobs at once, because each request repeats the step.
     pub fn ask_for(&self, missing: BTreeSet<BlobRef>) -> Evaluated<()> {
         if missing.is_empty() {
             return Ok(());
@@ -54,7 +54,7 @@ impl Machine<'_> {
         Err(Stop::NeedBlobs(missing.into_iter().collect()))
     }
 
-    /// A value in segments, in one piece.
+    /// Returns a value in segments as one value.
     #[inline(never)]
     fn whole(&mut self, kept: &Kept) -> Evaluated {
         let stored = kept.parts().iter().filter_map(|part| match part {
@@ -73,7 +73,7 @@ impl Machine<'_> {
         Ok(assemble(kept.shape(), parts)?)
     }
 
-    /// An item of a list in segments; only its segment is loaded.
+    /// Returns an item of a list in segments; loads only its segment.
     pub fn kept_item(&mut self, kept: &Kept, place: usize) -> Evaluated<Option<Value>> {
         match kept.item(place) {
             None => Ok(None),
@@ -85,7 +85,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The items or fields of one segment: at least so many.
+    /// Returns the contents of a segment, which must have at least `least` items or fields.
     fn segment(&mut self, blob: &BlobRef, shape: Shape, least: usize) -> Evaluated {
         if let Some(value) = self.loaded.segments.get(&blob.hash) {
             return Ok(value.clone());
@@ -115,7 +115,8 @@ impl Machine<'_> {
         if self.loaded.weight > MAX_VALUE_BYTES { Err(Limit::Memory.into()) } else { Ok(()) }
     }
 
-    /// What the engine has loaded for this step, or what the step itself has made.
+    /// Returns the content of a blob that the engine has loaded for this step, or that the step itself has
+    /// made.
     pub fn content(&self, blob: &BlobRef) -> Evaluated<Arc<str>> {
         self.refuse_large(blob.bytes)?;
         let made = || self.blobs.iter().find(|(made, _)| made.hash == blob.hash).map(|(_, content)| content);
@@ -169,12 +170,12 @@ impl Machine<'_> {
         Ok(value)
     }
 
-    /// Not even asked for: it could not be held.
+    /// Refuses data too large to hold, before requesting it.
     fn refuse_large(&self, bytes: u64) -> Evaluated<()> {
         if bytes > MAX_VALUE_BYTES { Err(Limit::Memory.into()) } else { Ok(()) }
     }
 
-    /// What came from outside, as a value. What JSON holds but a program cannot is an error to be thrown.
+    /// Converts data from outside to a value. JSON that a program cannot hold becomes an error to throw.
     pub fn value_of(&mut self, payload: &Payload) -> Evaluated<Result<Value, ErrorValue>> {
         match payload {
             Payload::Blob(blob) => Ok(Ok(Value::Blob(Arc::new(blob.clone())))),
@@ -197,7 +198,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A value on its way out. `what` of `whom` it is, should it not be fit to go.
+    /// Converts a value for the outside world. `what` and `whom` name it in the error message.
     pub fn payload(&mut self, value: Value, what: &str, whom: &str) -> Evaluated<Payload> {
         if let Value::Blob(blob) = &value {
             return Ok(Payload::Blob(BlobRef::clone(blob)));
@@ -210,7 +211,7 @@ impl Machine<'_> {
         self.written(&value, Handles::Absent)
     }
 
-    /// JSON text of a value that needs nothing more.
+    /// Writes a fully loaded value as JSON.
     pub fn written(&mut self, value: &Value, handles: Handles) -> Evaluated<Payload> {
         let mut out = Vec::new();
         write_plain(value, handles, &mut out)?;
@@ -222,7 +223,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What the program gives back.
+    /// Converts the program's result.
     pub fn output(&mut self, value: Value) -> Evaluated<Payload> {
         if value.bulk().holds_handles() {
             return type_error("a result cannot hold a handle: `await` it first");
@@ -251,7 +252,7 @@ impl Machine<'_> {
             ("executionId", Value::text(facts.run.as_str())),
             ("workflow", Value::text(&facts.workflow)),
             ("version", Value::text(facts.version.as_str())),
-            // A run is tried once; it is its tasks that are tried again.
+            // A run has one attempt; retries are those of its tasks.
             ("attempt", Value::integer(1)),
             ("startedAt", Value::integer(self.memory.started_at.millis())),
         ])?);

@@ -1,4 +1,4 @@
-//! `log(..)`: a line in the history.
+//! `log(..)` writes a line to the history.
 
 use rhythm_core::event::{EventData, Log};
 use rhythm_core::payload::Payload;
@@ -9,7 +9,7 @@ use crate::operators::text_of;
 use crate::runtime_error::Evaluated;
 use crate::value::{List, Value};
 
-/// A line shows this much; what was cut is in its data.
+/// Longest message of a line, in bytes. The data of the event holds the whole text.
 const LINE_BYTES: usize = 4096;
 
 impl Machine<'_> {
@@ -43,7 +43,8 @@ impl Machine<'_> {
         Ok(Value::Null)
     }
 
-    /// Words are the message; whatever else was given is kept as it is, behind the first word.
+    /// Returns the data of a line. Strings form the message; other values are kept as data, without a leading
+    /// string.
     fn logged_data(&mut self, values: &[Value], cut: bool) -> Evaluated<Payload> {
         let is_text = |value: &Value| matches!(value, Value::Text(_));
         let kept = match values {

@@ -1,5 +1,6 @@
-//! `Task.map` and `Workflow.map`: a task or a child for each item of a list, so many open at a time. The list is cut into
-//! segments at the call; the snapshot holds how far it is, what is open, and where results lie.
+//! `Task.map` and `Workflow.map` run a task or a child for each item of a list, with a limit on open items.
+//! The call cuts the list into segments. The snapshot holds the progress, the open items, and references to
+//! the results.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,34 +22,35 @@ use super::options::{Options, at_once};
 use crate::runtime_error::{Evaluated, Stop, codes, short, wrong_argument};
 use crate::value::{ErrorValue, List, Object, Value};
 
-/// Items open at a time, unless the call says otherwise.
+/// Default number of open items.
 const USUAL: u64 = 10;
-/// Items of one list.
+/// Largest number of items in a list.
 const MOST_ITEMS: usize = 1_000_000;
 
 #[derive(Clone, Debug)]
 pub struct Map {
-    /// Of the task or workflow.
+    /// Name of the task or workflow.
     pub name: Arc<str>,
     pub of_children: bool,
     pub items: Value,
     pub count: u64,
-    /// The first item that was not started.
+    /// Index of the first item that was not started.
     pub next: u64,
     pub at_once: u64,
-    /// The field of an item that is its task's idempotency key.
+    /// Field of an item that holds the idempotency key of its task.
     pub key: Option<Arc<str>>,
     pub options: TaskOptions,
     pub how: Manner,
-    /// An await has read a group it is a member of, and what its items come to changes nothing any more.
+    /// Whether an await has read a settled group that contains this map. The results of its items are then
+    /// irrelevant.
     pub is_read: bool,
-    /// What is under way, and which item it is about.
+    /// Open items: the number of their task or child, and their index.
     pub open: BTreeMap<u64, u64>,
     pub gathered: Gathered,
 }
 
 impl Memory {
-    /// The map that an item under way belongs to.
+    /// Returns the map that an open item belongs to.
     pub fn map_of(&self, item: u64) -> Option<u64> {
         let has_it = |number: &&u64| match self.handles.get(number) {
             Some(Handle { kind: Kind::Map(map), state: State::Open, .. }) => map.open.contains_key(&item),
@@ -57,7 +59,7 @@ impl Memory {
         self.maps.iter().find(has_it).copied()
     }
 
-    /// That map, and the item's place in its list.
+    /// Returns that map and the index of the item in its list.
     pub fn item_of(&self, item: u64) -> Option<(&Map, u64)> {
         match &self.handles.get(&self.map_of(item)?)?.kind {
             Kind::Map(map) => Some((map, *map.open.get(&item)?)),
@@ -155,8 +157,9 @@ impl Machine<'_> {
         self.memory.map_of(item)
     }
 
-    /// Whether the map stays as it is but for an item that ends now, and one that follows it: what is needed for that is at
-    /// hand. With its last item started, a map that nobody holds is let go, which takes a step.
+    /// Returns whether the end of an item only starts the next one, with all data at hand. This excludes the
+    /// end of the map, and the start of its last item: the map may then be dropped if nothing refers to it,
+    /// which takes a step.
     pub fn goes_on(&mut self, number: u64) -> bool {
         let Some(map) = self.map_at(number) else { return false };
         let (is_last, starts_last) = (map.open.len() <= 1 && !map.has_more(), map.next + 1 == map.count);
@@ -177,7 +180,8 @@ impl Machine<'_> {
         }
     }
 
-    /// The next item, if there is room for it once so many of those under way have ended. Nothing is changed yet.
+    /// Returns the next item, if there is room for it after `ending` of the open ones have ended. Changes
+    /// nothing.
     fn ready(&mut self, number: u64, ending: u64) -> Evaluated<Option<Ready>> {
         let Some(map) = self.map_at(number) else { return Ok(None) };
         let place = map.next;
@@ -249,7 +253,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// An item has ended: the next one begins, or the map has ended too. Gives the bytes by which a snapshot may have grown.
+    /// Handles the end of an item: starts the next one, or ends the map. Returns the largest possible growth
+    /// of the snapshot, in bytes.
     pub fn item_settled(&mut self, number: u64, item: u64, state: State) -> Evaluated<usize> {
         let order = self.memory.clock + 1;
         let settles = self.memory.handles.get(&item).is_some_and(Handle::settles);
@@ -298,7 +303,7 @@ impl Machine<'_> {
         Ok(grown)
     }
 
-    /// Nothing new starts; what is under way goes on, unless it was to be cancelled.
+    /// Fails the map and starts no more items. Open items continue, unless they have the option `cancel`.
     fn fail_map(&mut self, number: u64, item: u64, error: Arc<ErrorValue>, order: u64) {
         let Some(map) = self.map_at(number) else { return };
         let open: Vec<u64> = map.open.keys().copied().filter(|open| *open != item).collect();
@@ -310,14 +315,14 @@ impl Machine<'_> {
         self.end_map(number, State::Failed(error, order));
     }
 
-    /// It lost a race, or the run was cancelled: whoever awaits it later is told.
+    /// Ends a map that lost a race or whose run was cancelled. A later await of it throws.
     pub fn stop_map(&mut self, number: u64, why: &str) {
         self.let_items_go(number);
         let error = Arc::new(ErrorValue::new(codes::CANCELLED, why));
         self.end_map(number, State::Failed(error, self.memory.clock));
     }
 
-    /// It fails, so an await of it reads what the items under way come to.
+    /// Releases the open items of a map that failed. Awaiting the map counts as reading their failures.
     fn let_items_go(&mut self, number: u64) {
         let Some(map) = self.map_at(number).filter(|map| !map.of_children) else { return };
         let (is_read, open): (bool, Vec<u64>) = (map.is_read, map.open.keys().copied().collect());
@@ -335,7 +340,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Tells the history what a run that has ended leaves undone.
+    /// Writes a warning to the history for each map whose items were not all started when the run ended.
     pub fn tell_unstarted(&mut self) {
         let maps: Vec<u64> = self.memory.maps.iter().copied().collect();
         for number in maps {

@@ -1,4 +1,4 @@
-//! Everything a run remembers between messages, as one flat object.
+//! The state a run keeps between messages, as one flat object.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,57 +15,57 @@ use crate::limits::Limit;
 use crate::numbers::Numbers;
 use crate::value::Value;
 
-/// The snapshot format this build writes and reads.
+/// Snapshot format this build writes.
 pub const FORMAT: u32 = 4;
-/// The oldest it reads.
+/// Oldest snapshot format this build reads.
 pub const OLDEST: u32 = 1;
 
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     pub stage: Stage,
-    /// Index of the step to be executed, or of the one that waits.
+    /// Index of the next step, or of the step that waits.
     pub position: usize,
     /// The handle it waits for.
     pub wait: Option<u64>,
     /// Number of the last command.
     pub commands: u64,
-    /// How many messages have settled something.
+    /// Number of messages that have settled something.
     pub clock: u64,
     pub started_at: Timestamp,
-    /// Kept only for programs that read them.
+    /// Stored only for programs that read their inputs.
     pub input: Option<Payload>,
-    /// The last signal consumed, so that a repeated delivery is no second signal.
+    /// Id of the last consumed signal, to recognise a repeated delivery.
     pub last_signal: Option<String>,
-    /// The snapshot was large once, and the history says so.
+    /// Whether the history already has a warning about a large snapshot.
     pub warned: bool,
-    /// It was thrown once that somebody cancelled the run, or that its deadline has passed.
+    /// Whether a cancellation or the deadline was thrown already; each run gets this once.
     pub thrown: Option<Thrown>,
-    /// The timer its clean-up ends with, once the deadline has passed.
+    /// The timer that ends the clean-up after the deadline.
     pub grace: Option<u64>,
     pub slots: Vec<Option<Value>>,
     pub handles: BTreeMap<u64, Handle>,
-    /// Those of them that are maps and go on.
+    /// Numbers of the handles that are open maps.
     pub maps: BTreeSet<u64>,
-    /// How those ended whose outcome is not at hand.
+    /// Segments with the outcomes that are not inline.
     pub segments: Vec<Segment>,
-    /// Of groups and maps that have settled, the tasks whose failures an await of them reads.
+    /// For each settled group and map: the tasks whose failures count as read when it is awaited.
     pub unread: BTreeMap<u64, Numbers>,
-    /// The earlier format in which it was written once: what that did not keep is not known.
+    /// The earlier format in which the run was once written. Data which that format did not keep is unknown.
     pub since: Option<u32>,
-    /// The blobs that what was read refers to.
+    /// Hashes of the blobs that the loaded snapshot refers to.
     pub known: BTreeSet<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stage {
-    /// Nothing has happened yet.
+    /// The run has not started.
     #[default]
     Fresh,
     Running,
     Ended,
 }
 
-/// What reached a run from outside at its current wait.
+/// The interruption that was thrown into a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Thrown {
     Cancel,
@@ -73,7 +73,7 @@ pub enum Thrown {
 }
 
 impl Memory {
-    /// As the message finds it.
+    /// Returns the state before the message: loaded from the snapshot, or fresh.
     pub fn before(flow: &Flow, snapshot: Option<&Snapshot>) -> Result<Self, ProgramError> {
         snapshot.map_or_else(|| Ok(Self::fresh(flow)), |snapshot| Self::load(flow, snapshot))
     }
@@ -102,7 +102,7 @@ impl Memory {
         Snapshot::seal(FORMAT, snapshot_json::write(flow, self))
     }
 
-    /// The same, and remembers that the history was told when it is large.
+    /// Saves the state, and sets `warned` if the snapshot is large.
     pub fn save_warned(&mut self, flow: &Flow) -> Snapshot {
         let snapshot = self.save(flow);
         if self.warned || snapshot.bytes.len() <= SNAPSHOT_WARN_BYTES {
@@ -112,7 +112,7 @@ impl Memory {
         self.save(flow)
     }
 
-    /// Moves what is large out of the snapshot. Gives the contents that have to be stored.
+    /// Moves large values out of the snapshot; returns the contents that must be stored.
     pub fn keep(&mut self) -> Result<Contents, Limit> {
         let mut keeper = Keeper::knowing(std::mem::take(&mut self.known));
         self.slots.iter_mut().flatten().try_for_each(|value| keeper.keep(value))?;
@@ -154,7 +154,7 @@ impl Memory {
         }
     }
 
-    /// Builds that wrote formats before 4 did not keep these, or not from the beginning.
+    /// Clears the fields that builds with formats before 4 did not keep, or not from the start of the run.
     fn forget_what_is_new(&mut self) {
         (self.thrown, self.since) = (None, None);
         self.unread.clear();
@@ -165,13 +165,13 @@ impl Memory {
         }
     }
 
-    /// Nothing of a run that has ended is needed any more.
+    /// Drops all state of a run that has ended.
     pub fn end(&mut self) {
         *self = Self { stage: Stage::Ended, position: self.position, ..Self::default() };
     }
 }
 
-/// Whether both say the same of a run that an earlier format has begun, as far as that format could say it.
+/// Compares two snapshots of a run that began in an earlier format, by the fields that format kept.
 pub fn is_same(flow: &Flow, folded: &Snapshot, stored: &Snapshot) -> bool {
     let (Ok(mut folded), Ok(mut stored)) = (Memory::load(flow, folded), Memory::load(flow, stored)) else {
         return false;

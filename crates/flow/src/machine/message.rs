@@ -1,4 +1,5 @@
-//! What a message does to a run: it starts it, settles a handle, or interrupts it. What nobody knows is ignored.
+//! Applies a message to a run: it starts the run, settles a handle, or interrupts it. A message about
+//! something unknown is ignored.
 
 use std::sync::Arc;
 
@@ -16,7 +17,8 @@ use crate::runtime_error::{Evaluated, codes, throw};
 use crate::value::{ErrorValue, Object, Value};
 
 impl Machine<'_> {
-    /// Applies the message and runs as far as it goes. Nothing when the message changes nothing.
+    /// Applies the message and runs until the next wait or the end. Returns `None` if the message changes
+    /// nothing.
     pub fn consume(&mut self) -> Evaluated<Option<Progress>> {
         let message = self.input.message;
         match (self.memory.stage, &message.body) {
@@ -42,7 +44,7 @@ impl Machine<'_> {
                 Ok(Some(Progress::Failed(Failure::permanent(codes::TIMEOUT, message))))
             }
             (Stage::Fresh, MessageBody::DeadlineReached) => Ok(Some(Progress::Failed(past_deadline()))),
-            // It failed in its first transition and is cancelled before it has started anew.
+            // The run failed in its first transition and is cancelled before it has started again.
             (Stage::Fresh, MessageBody::Cancel(_)) => {
                 throw(codes::CANCELLED, "the run was cancelled before it started")
             }
@@ -51,7 +53,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Clean-up begins, with an end. What was cancelled has been thrown at already.
+    /// Handles the deadline: starts the timer that limits clean-up, and throws. A run that was cancelled
+    /// already is cleaning up, so nothing more is thrown.
     fn too_late(&mut self) -> Evaluated<Progress> {
         let timer = self.number();
         let fire_at = self.input.at.plus(self.flow.code.defaults.cleanup_grace());
@@ -72,7 +75,7 @@ impl Machine<'_> {
         self.resume(Err(Arc::new(error)))
     }
 
-    /// With the run, everything it has under way was asked to stop.
+    /// Marks everything in progress as cancelled, because the cancellation of the run includes it.
     fn all_cancelled(&mut self) {
         for map in std::mem::take(&mut self.memory.maps) {
             self.stop_map(map, "the run was cancelled");
@@ -93,7 +96,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Settles what the message is about, and goes on if that is what the program waits for.
+    /// Settles the handle of the message, and continues the program if it waits for that.
     fn answer(&mut self, message: &Message) -> Evaluated<Option<Progress>> {
         let (number, state) = match self.outcome(message)? {
             Answer::Nothing => return Ok(None),
@@ -115,7 +118,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What an await of this handle gives or throws, if it has settled.
+    /// Returns what an await of this handle gives or throws, if it has settled.
     pub fn given(&mut self, number: u64) -> Evaluated<Option<Outcome>> {
         let outcome = self.ended(number)?.map(|(outcome, _)| outcome);
         let settles = self.memory.handles.get(&number).is_some_and(Handle::settles);
@@ -155,7 +158,7 @@ impl Machine<'_> {
             }
             MessageBody::TimerFired(fired) => Ok(self.timer_fired(fired.timer.0, order)),
             MessageBody::Signal(signal) => {
-                // A signal that was consumed but is delivered again is not another one.
+                // A second delivery of the last consumed signal is not a new signal.
                 let again = self.memory.last_signal.as_deref() == Some(message.id.as_str());
                 match self.oldest_wait(&signal.name).filter(|_| !again) {
                     None => Ok(Answer::Nothing),
@@ -185,7 +188,7 @@ impl Machine<'_> {
         handle.is_some_and(|handle| handle.is_open() && matches!(handle.kind, Kind::Task { .. }))
     }
 
-    /// Several may wait for one name: the first come is the first served.
+    /// Returns the oldest open wait for this signal name: waits are served in order.
     fn oldest_wait(&self, wanted: &str) -> Option<u64> {
         self.memory.handles.iter().find_map(|(number, handle)| match &handle.kind {
             Kind::Signal { name } if handle.is_open() && **name == *wanted => Some(*number),
@@ -193,23 +196,23 @@ impl Machine<'_> {
         })
     }
 
-    /// A value from outside. What is no value for a program is an error where it is awaited.
+    /// Converts a value from outside. A value that programs cannot hold becomes an error at its await.
     fn received(&mut self, payload: &Payload, order: u64) -> Evaluated<State> {
         Ok(State::of(self.value_of(payload)?.map_err(Arc::new), order))
     }
 }
 
-/// What a message means to the run.
+/// Effect of a message on the run.
 pub(super) enum Answer {
-    /// Nobody knows what it is about.
+    /// The message is about something unknown.
     Nothing,
-    /// It changed something, but nothing has settled.
+    /// The run changed, but nothing has settled.
     Noted,
-    /// An open handle, and how it ends.
+    /// An open handle and its outcome.
     Settles(u64, State),
 }
 
-/// `{status, result, error}`
+/// Returns `{status, result, error}`.
 pub fn report(outcome: Outcome) -> Evaluated {
     let (status, result, error) = match outcome {
         Ok(value) => ("completed", value, Value::Null),

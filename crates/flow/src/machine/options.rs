@@ -1,4 +1,4 @@
-//! The options of tasks, children and waits, and the lengths of time in them.
+//! Reads the options of tasks, children and waits, and their durations.
 
 use rhythm_core::duration;
 use rhythm_core::label::{MAX_LABEL, fits};
@@ -13,19 +13,19 @@ use crate::option::{Choice, RETRIES, WORK, written};
 use crate::runtime_error::{Evaluated, Stop, short, wrong_argument};
 use crate::value::{Number, Object, Value};
 
-/// What a number without a unit means.
+/// Unit of a number without a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     Seconds,
     Milliseconds,
 }
 
-/// What a call of `Task.run` or `Workflow.run` may say.
+/// Options of `Task.run` and `Workflow.run`.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub task: TaskOptions,
     pub how: Manner,
-    /// Which options were given, for those that not everybody takes.
+    /// The options that were given, to refuse those that do not apply.
     pub given: Vec<&'static Choice>,
 }
 
@@ -47,7 +47,7 @@ impl Machine<'_> {
         Ok(options)
     }
 
-    /// The object options are given in; absent and null mean none.
+    /// Returns the options object; absent and null mean no options.
     pub fn option_object(&mut self, function: &str, given: Option<Value>) -> Evaluated<Option<Object>> {
         match given.map(|value| self.look(value)).transpose()? {
             None | Some(Value::Null) => Ok(None),
@@ -62,7 +62,8 @@ impl Machine<'_> {
     }
 }
 
-/// Why a call with this option throws, as far as one option decides it: the checker asks before there is a run.
+/// Returns the message that a call with this option would throw, as far as one option decides it. The checker
+/// uses this before there is a run.
 pub fn refusal(choices: &[Choice], key: &str, value: &Value) -> Option<String> {
     let tried = match choices.first().map(|choice| choice.key) {
         Some("retries") => {
@@ -87,7 +88,7 @@ pub fn refusal(choices: &[Choice], key: &str, value: &Value) -> Option<String> {
     thrown_message(tried)
 }
 
-/// Why a call that is given this length of time throws.
+/// Returns the message that a call with this duration would throw.
 pub fn length_refusal(value: &Value, unit: Unit, what: &str) -> Option<String> {
     thrown_message(length(value, unit, what))
 }
@@ -100,7 +101,7 @@ fn thrown_message<T>(tried: Evaluated<T>) -> Option<String> {
 }
 
 impl Options {
-    /// Not all of them mean something for a child.
+    /// Refuses options that do not apply to children.
     pub fn check_for_children(&self, function: &str) -> Evaluated<()> {
         let Some(other) = self.given.iter().find(|choice| !choice.of_children) else { return Ok(()) };
         let taken = WORK.iter().filter(|choice| choice.of_children).map(|choice| choice.key);
@@ -108,14 +109,14 @@ impl Options {
         wrong_argument(format!("{function} takes no option `{other}`; it takes {taken}"))
     }
 
-    /// What the front matter says about retries and timeouts is about tasks.
+    /// Drops the retries and the timeout of the front matter, which apply to tasks only.
     pub fn settle_for_children(&mut self) {
         let given = |key: &str| self.given.iter().any(|choice| choice.key == key);
         let mut retries = match given("retries") {
             true => self.task.policy(),
             false => RetryPolicy { max_attempts: 1, ..RetryPolicy::default() },
         };
-        // One run at a time tries a child again: there is no crowd to be spread.
+        // Each run retries its children alone, so there is no thundering herd to spread.
         retries.jitter = 0.0;
         if !given("timeout") {
             self.task.timeout = None;
@@ -157,7 +158,7 @@ impl Options {
     }
 }
 
-/// The name of a length of time, and what a number means there.
+/// Returns the name of a duration option without its suffix, and the unit of a plain number in it.
 pub fn unit_of(key: &str) -> (&str, Unit) {
     match key.strip_suffix("_ms") {
         Some(name) => (name, Unit::Milliseconds),
@@ -165,7 +166,7 @@ pub fn unit_of(key: &str) -> (&str, Unit) {
     }
 }
 
-/// A length of time: a number, or a text such as `"1h30m"`.
+/// Reads a duration: a number, or a text such as `"1h30m"`.
 pub fn length(value: &Value, unit: Unit, what: &str) -> Evaluated<Millis> {
     let number = match value {
         Value::Number(number) => *number,
@@ -199,7 +200,7 @@ pub fn length(value: &Value, unit: Unit, what: &str) -> Evaluated<Millis> {
 
 fn rounded(millis: f64) -> Option<u64> {
     let millis = millis.round();
-    // 2^64 as f64: below it the cast is exact.
+    // 2^64 as a double: below it the cast is exact.
     (0.0..18_446_744_073_709_551_616.0).contains(&millis).then_some(millis as u64)
 }
 
@@ -210,7 +211,7 @@ pub fn optional_length(value: &Value, unit: Unit, what: &str) -> Evaluated<Optio
     }
 }
 
-/// How many items of a map may be open at a time.
+/// Reads the number of items of a map that may be open at a time.
 pub fn at_once(value: &Value) -> Evaluated<u64> {
     match value {
         Value::Number(Number::Integer(count @ 1..=1000)) => Ok(*count as u64),
@@ -225,7 +226,7 @@ pub fn flag(value: &Value, what: &str) -> Evaluated<bool> {
     }
 }
 
-/// A text for people.
+/// Reads a label.
 pub fn label(value: &Value) -> Evaluated<String> {
     match value {
         Value::Text(text) if fits(text) => Ok(text.to_string()),
@@ -249,7 +250,7 @@ fn priority(value: &Value) -> Evaluated<i32> {
     }
 }
 
-/// A number of attempts, or a policy; what it leaves out stays as it was.
+/// Reads a number of attempts or a policy; fields it leaves out keep their value.
 fn retries(policy: &mut RetryPolicy, value: &Value) -> Evaluated<()> {
     let object = match value {
         Value::Number(_) => {
@@ -285,7 +286,7 @@ fn retries(policy: &mut RetryPolicy, value: &Value) -> Evaluated<()> {
             _ => {}
         }
     }
-    // Whoever shortens the longest delay alone means the first one too.
+    // A call that only lowers the largest delay lowers the first delay, too.
     if object.get("initial_delay").is_none() && object.get("initial_delay_ms").is_none() {
         policy.initial_delay = policy.initial_delay.min(policy.max_delay);
     }

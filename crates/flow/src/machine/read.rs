@@ -1,5 +1,6 @@
-//! Whose failures an await has read. The dead letters of those are settled: whoever reads a failure decides what to do about it.
-//! A group that has settled lets its members go, so it keeps the numbers of the tasks whose failures an await of it reads.
+//! Tracks the failures that awaits have read. Reading a failure settles its dead letter, because the program
+//! decides how to handle it. A settled group drops its members, so it keeps the numbers of the tasks whose
+//! failures its await reads.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +10,13 @@ use super::memory::Memory;
 use crate::numbers::Numbers;
 
 impl Memory {
-    /// The tasks whose failures an await of this handle reads: those that have failed, and those that are open. An open one
-    /// has lost a race, or its group has failed without it: whatever it comes to changes nothing. Maps that go on are
-    /// among them, for what their later items come to.
+    /// Returns the tasks whose failures an await of this handle reads: those that have failed, and those
+    /// still open. An open one lost a race, or its group failed without it, so its outcome is irrelevant.
+    /// Open maps are included for the sake of their later items.
     fn behind(&self, number: u64) -> BTreeSet<u64> {
         let mut found = BTreeSet::new();
         let mut next = vec![number];
-        // A group may be a member of many groups: each is looked at once.
+        // A group may be a member of several groups: visit each once.
         let mut seen = BTreeSet::new();
         while let Some(number) = next.pop() {
             if !seen.insert(number) {
@@ -47,7 +48,7 @@ impl Memory {
         found
     }
 
-    /// A group has settled: an await of it, whenever it comes, reads what its members came to.
+    /// Records, for a settled group, the failures that its await will read.
     pub fn keep_unread(&mut self, number: u64) {
         let behind: Numbers = self.behind(number).into_iter().collect();
         if !behind.is_empty() {
@@ -55,7 +56,7 @@ impl Memory {
         }
     }
 
-    /// A map has ended with a failure, and lets these items go. The group that has read it, or will, has them too.
+    /// Records the released items of a failed map, also for each settled group that contains the map.
     pub fn keep_items_unread(&mut self, map: u64, items: impl Iterator<Item = u64>) {
         let items: Numbers = items.collect();
         if items.is_empty() {
@@ -67,7 +68,7 @@ impl Memory {
         self.unread.insert(map, items);
     }
 
-    /// Forgets those of handles that nobody can await any more.
+    /// Forgets the records of handles that cannot be awaited any more.
     pub fn drop_unread(&mut self) {
         let handles = &self.handles;
         self.unread.retain(|number, _| handles.contains_key(number));
@@ -75,7 +76,7 @@ impl Memory {
 }
 
 impl Machine<'_> {
-    /// An await of this handle was answered.
+    /// Records that an await of this handle was answered.
     pub fn note_read(&mut self, number: u64) {
         let behind = self.memory.behind(number);
         self.memory.unread.remove(&number);

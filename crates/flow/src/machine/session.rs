@@ -1,5 +1,6 @@
-//! Several messages of one commit: the snapshot is read once and written once as long as they only settle tasks and
-//! children that wake nobody up, as most answers to a fan-out do. Whatever does more is stepped as always.
+//! Handles several messages of one commit with one read and one write of the snapshot. This works while the
+//! messages only settle tasks and children without waking the program, as most results of a fan-out do. Any
+//! other message is stepped normally.
 
 use std::collections::BTreeMap;
 
@@ -17,23 +18,23 @@ use super::settled::{entry, is_full};
 use super::{Flow, Loaded, Machine, Memory};
 use crate::library::Combinator;
 
-/// What surrounds an outcome in a snapshot, generously.
+/// Upper bound, in bytes, of the text around an outcome in a snapshot.
 const FRAME: usize = 128;
-/// What an item of a map and the one that follows it add to a snapshot, generously.
+/// Upper bound, in bytes, of what an ended item of a map and the next one add to a snapshot.
 const ITEM: usize = 640;
 
 pub struct FlowSession<'a> {
     flow: &'a Flow,
     memory: Memory,
-    /// Every member of a group that is open, and the group; as often as it names it.
+    /// Pairs of an open group's member and the group, once for each time the group names it.
     waiters: Vec<(u64, u64)>,
-    /// How many members of a group are open.
+    /// Number of open members of each group.
     open: BTreeMap<u64, usize>,
-    /// The snapshot would have no more bytes than this.
+    /// Upper bound of the snapshot's size in bytes.
     size_at_most: usize,
-    /// Bytes of outcomes at hand that could leave.
+    /// Bytes of inline outcomes that could move to a segment.
     at_hand: usize,
-    /// What was read for items of maps.
+    /// Values read for items of maps.
     loaded: Loaded,
     changed: bool,
 }
@@ -65,7 +66,7 @@ impl<'a> FlowSession<'a> {
         &more[..more.partition_point(|(member, _)| *member == number)]
     }
 
-    /// Whether this outcome leaves whoever waits for it as it is.
+    /// Returns whether this outcome neither wakes the program nor decides a group.
     fn wakes_nobody(&self, number: u64, state: &State) -> bool {
         if self.memory.wait == Some(number) {
             return false;
@@ -86,7 +87,7 @@ impl<'a> FlowSession<'a> {
         })
     }
 
-    /// Whether the message is the last word on a task or child that nobody tries again.
+    /// Returns whether the message ends a task or child for good, so that no retry follows.
     fn is_last_word(&self, body: &MessageBody) -> bool {
         match body {
             MessageBody::TaskCompleted(_) | MessageBody::TaskFailed(_) => true,
@@ -105,7 +106,7 @@ impl<'a> FlowSession<'a> {
         self.memory.map_of(number).is_some()
     }
 
-    /// An item of a map has ended and, unless it was the last one, the next begins.
+    /// Handles the end of an item of a map and, unless it was the last one, starts the next.
     fn note_item(&mut self, input: StepInput<'_>, item: u64, state: State) -> Option<Noted> {
         let number = self.memory.map_of(item)?;
         let handle = self.memory.handles.get(&item)?;
@@ -122,7 +123,7 @@ impl<'a> FlowSession<'a> {
         let Machine { memory, loaded, commands, blobs, read, .. } = machine;
         (self.memory, self.loaded) = (memory, loaded);
         self.loaded.forget_weight();
-        // That the next item can be started was seen before anything was changed.
+        // `goes_on` has checked that the next item can be started.
         settled?.expect("what was looked at before is there");
         self.memory.clock += 1;
         self.size_at_most = grown;
@@ -131,7 +132,7 @@ impl<'a> FlowSession<'a> {
         Some(Noted { commands, blobs, read, events: Vec::new() })
     }
 
-    /// Notes an outcome, as a step would keep it. Nothing when it could make the snapshot too large.
+    /// Stores an outcome as a step would. Returns nothing if it could make the snapshot too large.
     fn keep(&mut self, number: u64, mut state: State) -> Option<Contents> {
         let mut keeper = Keeper::knowing(std::mem::take(&mut self.memory.known));
         let kept = keep_outcome(&mut state, &mut keeper);

@@ -1,5 +1,6 @@
-//! Outcomes that somebody can still await. When those at hand take too many bytes they leave the snapshot together, as a
-//! segment that is written once. The snapshot then says which handles have settled; how is read when a step asks for it.
+//! Outcomes that can still be awaited. When the inline ones take too many bytes, they move together to a
+//! segment, which is written once. The snapshot then only records which handles have settled; a step that
+//! needs an outcome loads the segment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,28 +15,29 @@ use crate::json::{read_stored, write_stored};
 use crate::runtime_error::{Evaluated, type_error};
 use crate::value::{Bulk, Number, Value};
 
-/// A byte of a value's weight takes at most this many in a snapshot.
+/// Largest number of bytes in a snapshot for one byte of a value's weight.
 const GROWTH: u64 = 6;
-/// What an entry has beside its value, at most.
+/// Largest number of bytes an entry has besides its value.
 const FRAME: u64 = 64;
 
 /// `[[number, order, 0 or 1 when it failed, value], ..]`, in the order they settled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
     pub blob: Arc<BlobRef>,
-    /// The smallest and the largest number in it.
+    /// Smallest and largest number in it.
     pub least: u64,
     pub most: u64,
 }
 
-/// How many bytes of outcomes may be at hand. What is at hand is written with every snapshot, and so is the name of every
-/// segment: with many segments they are larger, so that neither grows much.
+/// Returns the limit, in bytes, of inline outcomes. Every snapshot contains the inline outcomes and the name
+/// of every segment, so the limit grows with the number of segments to keep both small.
 pub fn room(segments: usize) -> usize {
     (12 + segments / 16).min(64) * 1024
 }
 
 impl Memory {
-    /// Lets outcomes at hand go into a segment when they are too many. Gives the bytes of those that stay and could go.
+    /// Moves inline outcomes to a segment if they are too large. Returns the bytes of those that stay but
+    /// could move.
     pub fn keep_settled(&mut self, keeper: &mut Keeper) -> usize {
         let room = room(self.segments.len());
         let at_most = self.handles.values().fold(0_u64, |sum, handle| match handle.state.bulk() {
@@ -72,7 +74,7 @@ impl Memory {
         0
     }
 
-    /// Bytes of the outcomes that could go into a segment.
+    /// Returns the bytes of the outcomes that could move to a segment.
     pub fn bytes_at_hand(&self) -> usize {
         self.entries_at_hand().map(|(_, _, text)| text.len() + 1).sum()
     }
@@ -82,7 +84,7 @@ impl Memory {
         settled.filter_map(|(number, handle)| entry(*number, &handle.state))
     }
 
-    /// Forgets segments in which no handle is left.
+    /// Drops the segments to which no handle refers.
     pub fn drop_segments(&mut self) {
         let handles = &self.handles;
         self.segments.retain(|segment| {
@@ -100,13 +102,13 @@ impl State {
         }
     }
 
-    /// Segments hold neither references nor handles.
+    /// Returns whether an outcome can be in a segment, which contains neither references nor handles.
     pub fn can_leave(&self) -> bool {
         self.bulk().is_some_and(|bulk| !bulk.holds_blobs() && !bulk.holds_handles())
     }
 }
 
-/// When a handle settled, its number, and its text in a segment.
+/// Position in the order of settling, handle number, and text in a segment.
 type Entry = (u64, u64, Vec<u8>);
 
 pub fn entry(number: u64, state: &State) -> Option<Entry> {
@@ -135,7 +137,7 @@ fn close(entries: &[Entry], keeper: &mut Keeper) -> Segment {
     Segment { blob: keeper.store(content), least, most }
 }
 
-/// What was read of segments in this transition.
+/// Outcomes read from segments in this transition.
 #[derive(Default)]
 pub struct Read {
     outcomes: BTreeMap<u64, (Outcome, u64)>,
@@ -143,7 +145,7 @@ pub struct Read {
 }
 
 impl Machine<'_> {
-    /// How a handle ended, and when.
+    /// Returns the outcome of a handle, and its position in the order of settling.
     pub fn ended(&mut self, number: u64) -> Evaluated<Option<(Outcome, u64)>> {
         match self.memory.handles.get(&number).map(|handle| &handle.state) {
             None | Some(State::Open) => Ok(None),
@@ -159,7 +161,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Reads the segments these handles may be in, all at once.
+    /// Reads all segments these handles may be in, with one request.
     pub fn fetch(&mut self, numbers: impl Iterator<Item = u64>) -> Evaluated<()> {
         let is_kept = |number: &u64| {
             let handle = self.memory.handles.get(number);
@@ -213,7 +215,7 @@ impl Machine<'_> {
     }
 }
 
-/// Whether so many bytes at hand are too many, as [`Memory::keep_settled`] counts them.
+/// Returns whether this number of inline bytes is too large, as [`Memory::keep_settled`] counts them.
 pub fn is_full(bytes: usize, segments: usize) -> bool {
     bytes > room(segments)
 }

@@ -1,7 +1,7 @@
-//! Memory as JSON:
+//! The JSON form of `Memory`:
 //! `{"format":1,"position":3,"wait":2,"commands":2,"locals":{"order":..},"handles":{"2":{"task":"ship","step":3}}}`.
-//! What is absent is what it is by default; most snapshots have a few hundred bytes. Many handles that are alike are written
-//! as one, see [`super::crowd`].
+//! Fields with their default value are left out, so most snapshots have a few hundred bytes. Many similar
+//! handles are written as one, see [`super::crowd`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,7 +25,7 @@ use crate::json::{Stored, StoredError, write_stored, write_stored_error, write_t
 use crate::library::Combinator;
 use crate::numbers::{Numbers, Run, runs, spread};
 
-/// So many members of a group are written as runs of numbers.
+/// From this number on, the members of a group are written as runs of numbers.
 const MANY_MEMBERS: usize = 8;
 
 pub fn write(flow: &Flow, memory: &Memory) -> Vec<u8> {
@@ -74,7 +74,7 @@ pub fn write(flow: &Flow, memory: &Memory) -> Vec<u8> {
     write_handles(&singles, &mut out);
     if !crowds.is_empty() {
         out.extend_from_slice(b",\"crowds\":");
-        // Writing to memory cannot fail, and nothing in it can fail to serialise.
+        // Writing to memory cannot fail, and every field can be serialised.
         let _ = serde_json::to_writer(&mut out, &crowds);
     }
     for (place, Segment { blob, least, most }) in memory.segments.iter().enumerate() {
@@ -111,7 +111,7 @@ fn write_handles(handles: &[(u64, &Handle)], out: &mut Vec<u8>) {
         out.extend_from_slice(if place > 0 { b"," } else { b",\"handles\":{" });
         put(out, format_args!("\"{number}\":{{"));
         match &handle.state {
-            // It is in a crowd.
+            // Its crowd writes it.
             State::Kept { .. } => {}
             State::Open => {
                 write_kind(&handle.kind, out);
@@ -157,7 +157,7 @@ fn write_kind(kind: &Kind, out: &mut Vec<u8>) {
             write_manner(*how, out);
             if let Some(again) = again {
                 out.extend_from_slice(b",\"again\":");
-                // Writing to memory cannot fail, and nothing in it can fail to serialise.
+                // Writing to memory cannot fail, and every field can be serialised.
                 let _ = serde_json::to_writer(&mut *out, again);
             }
         }
@@ -265,7 +265,7 @@ struct StoredMemory {
     since: Option<u32>,
 }
 
-/// The segment has outcomes of handles from the first number to the second.
+/// A segment with outcomes of handles; `of` is the first and the last number.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StoredSegment {
@@ -316,7 +316,7 @@ struct StoredHandle {
     failed: Option<StoredError>,
 }
 
-/// A field that is there is something, even null.
+/// Reads a present field as `Some`, even if it is null.
 fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }
@@ -416,7 +416,7 @@ impl StoredHandle {
                 }
                 Kind::Group(Group { combinator, members: of.into(), keys, cancel: self.cancel })
             }
-            // Of what has settled, only the outcome matters, and what an await makes of it.
+            // Of a settled handle only its outcome is stored, and whether an await returns it as a value.
             (None, None, None, None, None, None) if !matches!(state, State::Open) => {
                 Kind::Task { name: Arc::from(""), how }
             }
@@ -426,7 +426,7 @@ impl StoredHandle {
     }
 }
 
-/// An object as a list, in order.
+/// A JSON object as a list of its entries, in order.
 pub struct Entries<T>(pub Vec<(String, T)>);
 
 impl<T> Default for Entries<T> {

@@ -1,5 +1,5 @@
-//! What calls start: tasks, children, timers, waits and groups of them. Everything starts at once and is numbered in
-//! the order it was asked for.
+//! Executes calls that start something: tasks, children, timers, waits and groups. Everything starts
+//! immediately and is numbered in the order of the calls.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::option::{Choice, LABEL, WHEN};
 use crate::runtime_error::{Evaluated, short, wrong_argument};
 use crate::value::{Object, Value};
 
-/// What a call of `Timer.delay`, `Signal.next` or `Signal.when` may say.
+/// Options of `Timer.delay`, `Signal.next` and `Signal.when`.
 #[derive(Default)]
 struct WaitOptions {
     timeout: Option<Millis>,
@@ -105,9 +105,9 @@ impl Machine<'_> {
         self.limit_time(of, after)
     }
 
-    /// A handle that fails unless another settles in time.
+    /// Returns a handle that fails unless another one settles in time.
     fn limit_time(&mut self, of: u64, after: Millis) -> Evaluated {
-        // What has settled already needs no timer.
+        // A settled handle needs no timer.
         if self.memory.handles.get(&of).is_some_and(|handle| !handle.is_open()) {
             return Ok(Value::Handle(of));
         }
@@ -224,7 +224,7 @@ impl Machine<'_> {
         Ok(group)
     }
 
-    /// A name of something outside: 1 to 200 bytes, as the worlds keep them.
+    /// Reads an external name: 1 to 200 bytes, the limit of the worlds.
     pub fn named(&mut self, function: &str, what: &str, value: Option<Value>) -> Evaluated<Arc<str>> {
         match self.look(value.unwrap_or(Value::Null))? {
             Value::Text(text) if !text.is_empty() && text.len() <= 200 => Ok(text),
@@ -233,7 +233,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether one more task or child may be under way.
+    /// Fails if one more open task or child would exceed the limit.
     pub fn check_open(&mut self) -> Evaluated<()> {
         let is_work = |handle: &&Handle| {
             handle.is_open() && matches!(handle.kind, Kind::Task { .. } | Kind::Child { .. })
@@ -264,7 +264,7 @@ impl Machine<'_> {
     }
 }
 
-/// Every member must be a handle; the first that is none is named.
+/// Returns the numbers of the members. The first one that is not a handle is named in the error.
 fn members<'v>(
     function: &str,
     given: impl Iterator<Item = (impl std::fmt::Display, &'v Value)>,

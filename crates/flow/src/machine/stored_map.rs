@@ -1,4 +1,4 @@
-//! A map as JSON:
+//! The JSON form of a map:
 //! `{"task":"echo","items":{"$kept":[..]},"count":9000,"next":20,"at_once":10,"open":"11-20","places":"10-19",..}`.
 
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ pub fn write(map: &Map, out: &mut Vec<u8>) {
     }
     if map.options != TaskOptions::default() {
         out.extend_from_slice(b",\"options\":");
-        // Writing to memory cannot fail, and nothing in it can fail to serialise.
+        // Writing to memory cannot fail, and every field can be serialised.
         let _ = serde_json::to_writer(&mut *out, &map.options);
     }
     for (name, flag) in [("settle", map.how.settle), ("cancel", map.how.cancel), ("read", map.is_read)] {
@@ -96,7 +96,7 @@ pub struct StoredMap {
 }
 
 impl StoredMap {
-    /// Nothing when it does not hold together.
+    /// Returns the map; `None` if its fields contradict each other.
     pub fn into_map(self, number: u64) -> Option<Map> {
         let (name, of_children) = match (self.task, self.child) {
             (Some(task), None) => (task, false),
@@ -116,7 +116,7 @@ impl StoredMap {
         if !fits {
             return None;
         }
-        // Items are started in order: later ones have larger numbers.
+        // Items are started in order, so later ones have larger numbers.
         let open: BTreeMap<u64, u64> = self.open.iter().zip(self.places.iter()).collect();
         let tail = match &self.results {
             Some(results) => results.get().strip_prefix('[')?.strip_suffix(']')?.to_owned(),

@@ -1,4 +1,4 @@
-//! A run of one program goes on as a run of another: its memory under the new program's names.
+//! Moves a run to another program: its state under the new program's names and steps.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,8 @@ use rhythm_core::program::{ProgramError, Progress, StepInput, Transition};
 use super::{Flow, Machine, Memory, Stage};
 
 impl Flow {
-    /// The run as `before` left it, at the place the change names.
+    /// Returns the run as `before` left it, moved to the step that the change names. Fails when the change
+    /// does not match the run.
     pub(super) fn takes_over(
         &self,
         before: &Flow,

@@ -1,5 +1,5 @@
-//! What a program asks for, what it keeps, and what it does with messages it should not get. The language itself is
-//! told in `tests/language`.
+//! Commands of programs, their stored state, and their treatment of unexpected messages. The language itself
+//! is tested in `tests/language`.
 
 mod arbitrary;
 mod deadline;
@@ -27,12 +27,12 @@ use rhythm_core::time::Timestamp;
 use super::Flow;
 use crate::{Defaults, compile, parse};
 
-/// A run driven by hand.
+/// A run that a test drives by hand.
 pub struct Rehearsal {
     pub flow: Flow,
     pub state: RunState,
     pub blobs: Blobs,
-    /// Contents that left the run: a world would have them.
+    /// Contents that moved out of the run, which a world would store.
     pub stored: Blobs,
     pub now: i64,
     facts: RunFacts,
@@ -68,7 +68,7 @@ impl Rehearsal {
         &self.facts
     }
 
-    /// Another program steps it from now on.
+    /// Replaces the program that steps the run.
     pub fn become_of(&mut self, flow: Flow, facts: RunFacts, state: RunState) {
         (self.flow, self.facts, self.state) = (flow, facts, state);
     }
@@ -102,7 +102,7 @@ impl Rehearsal {
         *advanced
     }
 
-    /// As a worker hands over what a task returned.
+    /// Returns a task's output as a worker hands it over: a large one as a blob.
     pub fn returned(&mut self, output: &str) -> Payload {
         let output = json(output);
         let Some((blob, content)) = spill(&output) else { return output };

@@ -1,15 +1,15 @@
-//! Which bracket closes which, found before the parse, so that looking past a bracket never costs a search.
+//! Matches brackets before the parse, so that jumping over a bracket needs no search.
 
 use crate::token::{Token, TokenKind};
 
 pub(super) struct Partners {
-    /// For each token the index of its partner, or its own where it has none.
+    /// For each token the index of its partner, or its own index if it has none.
     of: Vec<usize>,
 }
 
 impl Partners {
-    /// A closing bracket of the wrong kind closes whatever of its kind is still open, and what was opened in between
-    /// stays without a partner; when nothing of its kind is open, it has none itself.
+    /// Matches the brackets. A closing bracket of the wrong kind closes the last open bracket of its own
+    /// kind; brackets opened in between have no partner. If none of its kind is open, it has none itself.
     pub(super) fn find(tokens: &[Token]) -> Self {
         let mut of: Vec<usize> = (0..tokens.len()).collect();
         let mut open: Vec<(usize, TokenKind)> = Vec::new();
@@ -37,17 +37,17 @@ impl Partners {
         Self { of }
     }
 
-    /// The index of the token that closes the one at `index`.
+    /// Returns the index of the token that closes the one at `index`.
     pub(super) fn close_of(&self, index: usize) -> Option<usize> {
         self.of.get(index).copied().filter(|partner| *partner > index)
     }
 
-    /// The index of the token that the one at `index` closes.
+    /// Returns the index of the token that the one at `index` closes.
     pub(super) fn open_of(&self, index: usize) -> Option<usize> {
         self.of.get(index).copied().filter(|partner| *partner < index)
     }
 
-    /// Nothing opened it.
+    /// Returns whether a closing bracket has no opening one.
     pub(super) fn is_stray(&self, index: usize) -> bool {
         self.of.get(index).is_none_or(|partner| *partner >= index)
     }

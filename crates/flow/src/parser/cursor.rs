@@ -1,4 +1,4 @@
-//! Looking at tokens, taking them, and finding the way back after an error.
+//! Looks at tokens, takes them, and recovers after an error.
 
 use rhythm_syntax::Span;
 use rhythm_syntax::diagnostic::{Diagnostic, excerpt};
@@ -22,7 +22,7 @@ impl<'a> Parser<'a> {
         self.next().kind
     }
 
-    /// The kind of the token `ahead` places after the next.
+    /// Returns the kind of the token `ahead` places after the next one.
     pub(super) fn kind_ahead(&self, ahead: usize) -> TokenKind {
         self.token_at(self.position + ahead).kind
     }
@@ -35,7 +35,7 @@ impl<'a> Parser<'a> {
         self.next_span().text(self.source)
     }
 
-    /// The end of the token before, where something that is missing belongs.
+    /// Returns the end of the previous token: the position of something that is missing.
     pub(super) fn previous_end(&self) -> usize {
         match self.position.checked_sub(1) {
             Some(previous) => self.token_at(previous).span.range().end,
@@ -55,7 +55,7 @@ impl<'a> Parser<'a> {
         self.at(TokenKind::Keyword(keyword))
     }
 
-    /// A word that means something only where it stands, such as `of`.
+    /// Returns whether the next token is a contextual keyword, such as `of`.
     pub(super) fn at_word(&self, word: &str) -> bool {
         self.at(TokenKind::Name) && self.next_text() == word
     }
@@ -74,7 +74,7 @@ impl<'a> Parser<'a> {
         self.take_if(TokenKind::Keyword(keyword)).is_some()
     }
 
-    /// Takes the sign or reports that it is missing. Being there without it is no reason to be lost.
+    /// Takes the sign or reports that it is missing. The parser continues as if the sign were there.
     pub(super) fn expect(&mut self, kind: TokenKind, after: &str) -> Option<Token> {
         if let Some(token) = self.take_if(kind) {
             return Some(token);
@@ -84,7 +84,7 @@ impl<'a> Parser<'a> {
         None
     }
 
-    /// Takes a name, or reports what stands there instead.
+    /// Takes a name, or reports the token found instead.
     pub(super) fn name(&mut self, what: &str) -> Option<Name> {
         match self.kind() {
             TokenKind::Name => {}
@@ -113,7 +113,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes a token, or a bracket with everything up to its partner.
+    /// Skips a token, or a bracket with everything up to its partner.
     pub(super) fn skip(&mut self) {
         let start = self.next_span();
         if let Some(close) = self.partners.close_of(self.position) {
@@ -123,7 +123,7 @@ impl<'a> Parser<'a> {
         self.skipped.push(start.to(end));
     }
 
-    /// Goes to where a statement might begin after the one that began at `start`.
+    /// Skips to where the next statement may begin, after the one that began at `start`.
     pub(super) fn skip_statement(&mut self, start: usize) {
         loop {
             match self.kind() {
@@ -135,13 +135,13 @@ impl<'a> Parser<'a> {
         }
         self.found_again();
         if !self.kind().closes() {
-            // A new statement may have a mistake of its own.
+            // The next statement may have an error of its own.
             self.complained_at = None;
         }
     }
 
-    /// Goes to the next comma of a list in brackets or to its end: `close`, or where the lines after an unclosed
-    /// bracket begin to look like statements.
+    /// Skips to the next comma of a list in brackets or to the end of the list. The end is `close`; for an
+    /// unclosed bracket it is the first line that looks like a statement.
     pub(super) fn skip_item(&mut self, close: Option<usize>) {
         let start = self.position;
         loop {
@@ -161,13 +161,14 @@ impl<'a> Parser<'a> {
         self.found_again();
     }
 
-    /// An error at the very place where the parser goes on would still follow from the one before.
+    /// Ends the recovery. A new error at this very token would still be a consequence of the last one.
     pub(super) fn found_again(&mut self) {
         self.lost = false;
         self.complained_at = Some(self.position);
     }
 
-    /// A new line with a word that only begins statements: whatever was open before is over.
+    /// Returns whether a new line begins with a keyword that only begins statements. Everything open before
+    /// has ended then.
     pub(super) fn at_new_statement(&self) -> bool {
         matches!(self.kind(), TokenKind::Keyword(_)) && !self.on_same_line() && !self.begins_expression()
     }

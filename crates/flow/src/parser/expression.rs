@@ -1,5 +1,5 @@
-//! Expressions from the loosest operator to the tightest. What a source can repeat without end (branches of a
-//! conditional, prefixes, operands) is read in loops, so only real nesting uses the stack.
+//! Parses expressions from the loosest operator to the tightest. Parts that can repeat without limit
+//! (branches of a conditional, prefixes, operands) are read in loops, so only real nesting uses the stack.
 
 use rhythm_syntax::Span;
 
@@ -7,7 +7,7 @@ use super::Parser;
 use crate::token::{Keyword, TokenKind};
 use crate::tree::{Binary, Expression, ExpressionKind, Link, Unary};
 
-/// How tightly operators bind; the conditional is looser than all of them.
+/// Lowest binding strength of a binary operator. The conditional binds less tightly than all of them.
 const LOOSEST: u8 = 1;
 
 #[derive(Clone, Copy)]
@@ -17,14 +17,14 @@ enum Prefix {
 }
 
 impl Parser<'_> {
-    /// A value, wherever one belongs.
+    /// Parses an expression and refuses an assignment after it.
     pub(super) fn expression(&mut self) -> Expression {
         let expression = self.conditional();
         self.refuse_assignment();
         expression
     }
 
-    /// `a ? b : c ? d : e`, without looking at what follows.
+    /// Parses `a ? b : c ? d : e` without checking what follows.
     pub(super) fn conditional(&mut self) -> Expression {
         let entry = self.depth;
         let mut branches = Vec::new();
@@ -54,7 +54,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Operands joined by operators that bind at least as tightly as `minimum`.
+    /// Parses operands joined by operators that bind at least as tightly as `minimum`.
     fn binary(&mut self, minimum: u8) -> Expression {
         let mut left = self.unary();
         loop {
@@ -73,7 +73,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The operator that comes next. After an error there is none: what it would join is not known.
+    /// Returns the next operator. After an error it returns none, because the operands are unknown.
     fn operator(&self) -> Option<(Binary, u8)> {
         if self.lost { None } else { binary_operator(self.kind()) }
     }
@@ -107,7 +107,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Whether the next token can be the first of a value, or of something that stands in its place and is refused.
+    /// Returns whether the next token can begin a value, or something that is refused in its place.
     pub(super) fn begins_expression(&self) -> bool {
         match self.kind() {
             TokenKind::Name
@@ -140,7 +140,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Leaves an expression that is nested too deeply; everything still open around it ends here too.
+    /// Skips an expression that is nested too deeply; it also ends everything open around it.
     fn skip_expression(&mut self) {
         loop {
             match self.kind() {

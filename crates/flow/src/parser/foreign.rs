@@ -1,4 +1,5 @@
-//! What people bring along from JavaScript: recognised, refused with what to write instead, and read past.
+//! Recognises JavaScript that is not part of the language, reports what to write instead, and continues after
+//! it.
 
 use rhythm_syntax::Span;
 use rhythm_syntax::diagnostic::Diagnostic;
@@ -8,7 +9,7 @@ use crate::codes;
 use crate::token::{Keyword, TokenKind};
 use crate::tree::{Expression, Mutability, Name, StatementKind};
 
-/// What other languages write for `else if`.
+/// Words of other languages for `else if`.
 pub const ELSE_IFS: &[&str] = &["elseif", "elif", "elsif", "elseIf"];
 
 impl Parser<'_> {
@@ -16,7 +17,7 @@ impl Parser<'_> {
         self.report(Diagnostic::new(codes::FOREIGN, span, label).titled(title).helped(help));
     }
 
-    /// Refuses the next token as such.
+    /// Reports that the next token is not part of the language.
     fn refuse_next(&mut self, help: &str) {
         let word = self.next_text();
         let title = format!("there is no `{word}`");
@@ -88,7 +89,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `let x: number`
+    /// Refuses `let x: number`.
     pub(super) fn refuse_type(&mut self) {
         if !self.at(TokenKind::Colon) {
             return;
@@ -102,7 +103,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `let a = 1, b = 2`
+    /// Refuses `let a = 1, b = 2`.
     pub(super) fn refuse_more_names(&mut self) {
         while !self.lost && self.at(TokenKind::Comma) {
             self.refuse(
@@ -119,7 +120,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Assignments, `x += 1` and `x++` where only a value can stand.
+    /// Refuses assignments, `x += 1` and `x++` in place of a value.
     pub(super) fn refuse_assignment(&mut self) {
         while !self.lost {
             match self.kind() {
@@ -144,7 +145,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `x += 1` or `x++` as a statement.
+    /// Refuses `x += 1` and `x++` as statements.
     pub(super) fn refuse_compound(&mut self, expression: Expression) -> StatementKind {
         let sign = self.next_text();
         let target = expression.span.text(self.source);
@@ -162,7 +163,7 @@ impl Parser<'_> {
         StatementKind::Expression(expression)
     }
 
-    /// Refuses and takes a prefix operator that does not exist.
+    /// Refuses and takes an unknown prefix operator.
     pub(super) fn refuse_prefix(&mut self) -> bool {
         let help = match self.kind() {
             TokenKind::Keyword(Keyword::New) => match self.token_at(self.position + 1).span.text(self.source)
@@ -203,13 +204,13 @@ impl Parser<'_> {
         }
         self.take();
         if self.kind().closes() {
-            // There is nothing it could have stood before.
+            // The operator has no operand.
             self.complained_at = Some(self.position);
         }
         true
     }
 
-    /// `typeof inputs.name === "undefined"`
+    /// Refuses `typeof inputs.name === "undefined"`.
     fn refuse_typeof(&mut self) {
         let asked = self.path_ahead(self.position + 1).unwrap_or_else(|| "value?.name".to_owned());
         self.refuse_next(&format!(
@@ -221,7 +222,8 @@ impl Parser<'_> {
         }
     }
 
-    /// The names joined by dots that begin at a token, as they are read where any of them may be missing.
+    /// Returns the path of names that begins at a token, written with `?.` so that any of them may be
+    /// missing.
     fn path_ahead(&self, start: usize) -> Option<String> {
         const LONGEST: usize = 8;
         let name = |index: usize| {
@@ -240,7 +242,7 @@ impl Parser<'_> {
         Some(path)
     }
 
-    /// `throw new Error("boom")`, from the `new` on.
+    /// Refuses `throw new Error("boom")`, from the `new` on.
     pub(super) fn refuse_new_error(&mut self) -> bool {
         let name = self.token_at(self.position + 1);
         let open = self.position + 2;
@@ -263,7 +265,7 @@ impl Parser<'_> {
         true
     }
 
-    /// `and`, `or` and `not` of other languages, where something else was expected.
+    /// Refuses `and`, `or` and `not` of other languages in place of an operator.
     pub(super) fn refuse_word_operator(&mut self) -> bool {
         let previous = self.position.checked_sub(1).map(|previous| self.token_at(previous));
         let (token, help) = match (self.kind(), previous) {
@@ -284,7 +286,7 @@ impl Parser<'_> {
         true
     }
 
-    /// `} else {` after `elseif (..) {`, which is what has to be changed.
+    /// Refuses `} else {` after `elseif (..) {` and points at the `elseif`.
     pub(super) fn refuse_else_after_elseif(&mut self) -> bool {
         let brace = self.position.checked_sub(1).and_then(|close| self.partners.open_of(close));
         let bracket = brace.and_then(|brace| brace.checked_sub(1));
@@ -301,7 +303,7 @@ impl Parser<'_> {
         true
     }
 
-    /// Refuses infix operators that do not exist, with their operands.
+    /// Refuses unknown infix operators, with their operands.
     pub(super) fn refuse_operators(&mut self) {
         while !self.lost {
             let help = match self.kind() {
@@ -329,7 +331,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `a?.(x)` and `a?.[x]`, after the `?.`.
+    /// Refuses `a?.(x)` and `a?.[x]`, after the `?.`.
     pub(super) fn refuse_optional_brackets(&mut self) -> bool {
         let help = match self.kind() {
             TokenKind::LeftParen => "call it without `?.`, or ask first: `if (a != null) { .. }`",
@@ -344,14 +346,14 @@ impl Parser<'_> {
         true
     }
 
-    /// `for await (..)`
+    /// Refuses `for await (..)`.
     pub(super) fn refuse_for_await(&mut self) {
         let help = "wait inside the loop: `for (const x of list) { let y = await .. }`";
         self.refuse(self.next_span(), "there is no `for await`", "not part of the language", help);
         self.take();
     }
 
-    /// `for (let i = 0; ..; ..)`, told by its semicolons.
+    /// Refuses `for (let i = 0; ..; ..)`, recognised by its semicolons.
     pub(super) fn refuse_counting(&mut self, open: usize) -> bool {
         let Some(close) = self.partners.close_of(open) else { return false };
         let mut index = open + 1;
@@ -371,7 +373,7 @@ impl Parser<'_> {
         true
     }
 
-    /// `for (const [key, value] of ..)`
+    /// Refuses `for (const [key, value] of ..)`.
     pub(super) fn refuse_walk_pattern(&mut self) -> bool {
         if !matches!(self.kind(), TokenKind::LeftBracket | TokenKind::LeftBrace) {
             return false;
@@ -388,7 +390,7 @@ impl Parser<'_> {
         true
     }
 
-    /// `{ a: 1 }` as a statement: braces there make a block.
+    /// Refuses `{ a: 1 }` as a statement, where braces begin a block.
     pub(super) fn refuse_object_statement(&mut self) -> Option<StatementKind> {
         let diagnostic = Diagnostic::new(codes::UNEXPECTED, self.next_span(), "begins a block here")
             .titled("a statement cannot begin with an object")
@@ -399,7 +401,7 @@ impl Parser<'_> {
         None
     }
 
-    /// What stands where the key of an object belongs.
+    /// Refuses a token that cannot be the key of an object.
     pub(super) fn refuse_key(&mut self) -> bool {
         match self.kind() {
             TokenKind::LeftBracket => {
@@ -431,7 +433,7 @@ impl Parser<'_> {
         true
     }
 
-    /// `{ a[0] }`, `{ a() }`, `{ a?.b }`, `{ a = 1 }`, `{ get a() { .. } }`
+    /// Refuses `{ a[0] }`, `{ a() }`, `{ a?.b }`, `{ a = 1 }` and `{ get a() { .. } }`.
     pub(super) fn refuse_after_shorthand(&mut self, key: &Name) {
         let key = &key.text;
         let (title, help) = match self.kind() {
@@ -449,14 +451,14 @@ impl Parser<'_> {
         self.lost = true;
     }
 
-    /// `name:` before a loop, which the name is no label of.
+    /// Refuses a label: `name:` before a loop.
     pub(super) fn refuse_label(&mut self) {
         let help = "leave an inner loop with `break` and ask for a name you set, or put it into a task";
         self.refuse(self.next_span(), "there are no labels", "not part of the language", help);
         self.take();
     }
 
-    /// `workflow { .. }` where statements already stand.
+    /// Returns whether `workflow { .. }` begins here, after other statements.
     pub(super) fn at_inner_workflow(&self) -> bool {
         let next = self.position + 1;
         let body = match self.token_at(next).kind {

@@ -1,4 +1,4 @@
-//! What an expression begins with: names, literals, groups, and the functions that the checker refuses.
+//! Parses the first part of an expression: names, literals, groups, and functions, which the checker refuses.
 
 use rhythm_syntax::Span;
 use rhythm_syntax::diagnostic::Diagnostic;
@@ -122,7 +122,7 @@ impl Parser<'_> {
         Some(Property { key, value: PropertyValue::Given(value), span })
     }
 
-    /// `{ a }` or `{ a.b }`: the last name is the key.
+    /// Parses `{ a }` or `{ a.b }`; the last name is the key.
     fn shorthand(&mut self, first: Token) -> Option<Property> {
         let name = self.name("a key")?;
         let mut key = name.clone();
@@ -146,12 +146,12 @@ impl Parser<'_> {
         self.at_async() && self.kind_ahead(1) == TokenKind::Keyword(Keyword::Function)
     }
 
-    /// `async` belongs to what follows it on its line; elsewhere it is a name.
+    /// Returns whether `async` is followed by a token on its line; otherwise it is a name.
     pub(super) fn at_async(&self) -> bool {
         self.at_word("async") && !self.token_at(self.position + 1).newline_before
     }
 
-    /// Whether a function stands here: `x =>`, `(..) =>` or `function`, each perhaps after `async`.
+    /// Returns whether a function begins here: `x =>`, `(..) =>` or `function`, each perhaps after `async`.
     fn at_closure(&self) -> bool {
         let begins = |index: usize| match self.token_at(index).kind {
             TokenKind::Keyword(Keyword::Function) => true,
@@ -188,7 +188,7 @@ impl Parser<'_> {
         Expression { kind: ExpressionKind::Closure, span }
     }
 
-    /// A function with a name and without an expression's value; its parameters and body are not looked at.
+    /// Parses a function statement. Its parameters and body are skipped.
     pub(super) fn function(&mut self) -> StatementKind {
         if self.at_word("async") {
             self.take();
@@ -218,13 +218,13 @@ impl Parser<'_> {
         } else if self.partners.close_of(open).is_some() {
             self.skip_checked();
         } else {
-            // Everything up to the end belongs to it, and none of that is looked at.
+            // The function is taken to reach to the end of the file.
             self.position = self.tokens.len().saturating_sub(1);
             self.close(open);
         }
     }
 
-    /// Skips brackets whose content is not looked at, except that its brackets have to match.
+    /// Skips brackets and their contents, but reports brackets in them that do not match.
     fn skip_checked(&mut self) {
         let start = self.position;
         self.skip();

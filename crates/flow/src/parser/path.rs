@@ -1,4 +1,4 @@
-//! A value and the calls and accesses behind it.
+//! Parses a value and the calls and accesses after it.
 
 use rhythm_syntax::Span;
 
@@ -39,7 +39,8 @@ impl Parser<'_> {
         Expression { kind: ExpressionKind::Path { base: Box::new(base), steps }, span }
     }
 
-    /// Any word can be a property. A keyword on the next line is none: there a name was forgotten.
+    /// Parses a property name, which may be any word. A keyword on the next line is not taken: there the name
+    /// is missing.
     pub(super) fn property_name(&mut self) -> Option<Name> {
         let name = match self.kind() {
             TokenKind::Name => true,
@@ -73,7 +74,7 @@ impl Parser<'_> {
         index
     }
 
-    /// Items between brackets, separated by commas; one may follow the last. `close` ends them.
+    /// Parses items between brackets, separated by commas; a comma may follow the last. `close` ends them.
     pub(super) fn items(&mut self, close: TokenKind, mut item: impl FnMut(&mut Self)) {
         let open = self.position;
         let partner = self.partners.close_of(open);
@@ -112,7 +113,8 @@ impl Parser<'_> {
         self.depth -= 1;
     }
 
-    /// In brackets that are never closed, a line without a comma before it is the next statement.
+    /// Returns whether an item without a comma after it ends a bracket that is never closed: the next line is
+    /// the next statement.
     fn unclosed_ends(&self) -> bool {
         !self.on_same_line() || self.kind().closes() || self.at(TokenKind::Semicolon)
     }

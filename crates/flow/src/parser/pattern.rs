@@ -1,4 +1,4 @@
-//! The patterns of declarations and of list assignments: a name, `{ a, b }`, `[a, b]`.
+//! Parses the patterns of declarations and list assignments: a name, `{ a, b }`, `[a, b]`.
 
 use rhythm_syntax::Span;
 use rhythm_syntax::diagnostic::Diagnostic;
@@ -46,7 +46,7 @@ impl Parser<'_> {
                 _ => None,
             };
             let ends = matches!(parser.kind(), TokenKind::Comma | TokenKind::End) || parser.kind().closes();
-            // Two names in a row are only missing their comma.
+            // Between two names in a row only the comma is missing.
             let missing_comma = name.is_some() && parser.begins_expression() && !parser.kind().opens();
             if !ends && !missing_comma && !parser.lost {
                 parser.refuse_pattern(index, partner, rule);
@@ -59,7 +59,7 @@ impl Parser<'_> {
     fn refuse_pattern(&mut self, start: usize, partner: Option<usize>, rule: &str) {
         self.skip_item(partner);
         let first = self.token_at(start).span.range();
-        // Nothing may have been skipped.
+        // Possibly nothing was skipped.
         let span = Span::new(first.start, self.previous_end().max(first.end));
         self.complained_at = None;
         self.report(

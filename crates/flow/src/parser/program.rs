@@ -1,4 +1,4 @@
-//! The forms of a program and the lists of statements in it.
+//! Parses the forms of a program and its lists of statements.
 
 use rhythm_syntax::Span;
 use rhythm_syntax::diagnostic::Diagnostic;
@@ -32,7 +32,7 @@ impl Parser<'_> {
         (form, body, self.diagnostics, self.skipped)
     }
 
-    /// `workflow {` or `workflow(` begins the form; alone it is a name like any other.
+    /// Returns whether `workflow {` or `workflow(` begins the form. Alone, `workflow` is an ordinary name.
     fn at_workflow(&self) -> bool {
         let next = self.token_at(self.position + 1);
         let opens =
@@ -88,7 +88,7 @@ impl Parser<'_> {
         (Form::Main, self.block("after `main()`"))
     }
 
-    /// Reports what follows the program, and the syntax errors in it.
+    /// Reports text after the program, and the syntax errors in that text.
     fn outside(&mut self, form: &Form) {
         let wrapper = if *form == Form::Main { "async function main() { .. }" } else { "workflow { .. }" };
         while self.take_if(TokenKind::Semicolon).is_some() {}
@@ -104,7 +104,7 @@ impl Parser<'_> {
         self.statements();
     }
 
-    /// Statements up to a closing brace or the end. A brace that nothing opened is reported and passed.
+    /// Parses statements up to a closing brace or the end. A stray closing brace is reported and skipped.
     pub(super) fn statements(&mut self) -> Vec<Statement> {
         let mut statements = Vec::new();
         loop {
@@ -140,7 +140,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A block in braces; `after` says what it belongs to when it is missing.
+    /// Parses a block in braces. `after` completes the message if the block is missing.
     pub(super) fn block(&mut self, after: &str) -> Block {
         let start = self.next_span();
         if !self.at(TokenKind::LeftBrace) {
@@ -193,8 +193,8 @@ impl Parser<'_> {
         );
     }
 
-    /// The brace that was more likely forgotten: within one that nothing closes, the first whose partner is indented
-    /// less than its line.
+    /// Returns the brace that was probably left open: inside a brace that is never closed, the first whose
+    /// partner is indented less than its line.
     fn suspect(&self, open: usize) -> Option<Span> {
         if self.token_at(open).kind != TokenKind::LeftBrace || !self.at(TokenKind::End) {
             return None;
@@ -211,7 +211,7 @@ impl Parser<'_> {
         })
     }
 
-    /// The white space at the beginning of the line a span is on, in characters.
+    /// Returns the number of spaces and tabs at the beginning of the line a span is on.
     fn indent(&self, span: Span) -> usize {
         let before = self.source.get(..span.range().start).unwrap_or_default();
         let line = before.rfind('\n').map_or(0, |at| at + 1);

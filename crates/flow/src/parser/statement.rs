@@ -1,4 +1,4 @@
-//! Statements.
+//! Parses statements.
 
 use rhythm_syntax::Span;
 use rhythm_syntax::diagnostic::Diagnostic;
@@ -12,7 +12,7 @@ use crate::tree::{
 };
 
 impl Parser<'_> {
-    /// Nothing when what stands there is no statement and nothing of it can be kept.
+    /// Parses a statement; `None` if there is none and nothing of it can be kept.
     pub(super) fn statement(&mut self) -> Option<Statement> {
         let start = self.next_span();
         let kind = match self.kind() {
@@ -90,7 +90,7 @@ impl Parser<'_> {
         None
     }
 
-    /// `{ a, b } = value` looks like a block; an object pattern needs its `let`.
+    /// Parses a block. `{ a, b } = value` is refused: an object pattern needs its `let`.
     fn block_statement(&mut self) -> Option<StatementKind> {
         if self.kind_ahead(2) == TokenKind::Colon {
             return self.refuse_object_statement();
@@ -156,7 +156,7 @@ impl Parser<'_> {
         StatementKind::While { condition, body }
     }
 
-    /// An expression in round brackets.
+    /// Parses an expression in round brackets.
     fn condition(&mut self, word: &str) -> Expression {
         let open = self.position;
         if self.take_if(TokenKind::LeftParen).is_none() {
@@ -182,7 +182,7 @@ impl Parser<'_> {
         self.report(diagnostic);
     }
 
-    /// Takes the closing bracket, if need be after skipping what stands before it.
+    /// Takes the closing bracket; skips the tokens before it if needed.
     pub(super) fn leave_brackets(&mut self, open: usize) {
         if !self.token_at(open).kind.opens() {
             return;
@@ -201,7 +201,7 @@ impl Parser<'_> {
         self.close(open);
     }
 
-    /// The block a head needs. A single statement without braces is reported and taken for one.
+    /// Parses the block after a head. A single statement without braces is reported and used as the block.
     pub(super) fn body(&mut self, head: &str) -> Block {
         if self.at(TokenKind::LeftBrace) {
             return self.block("here");
@@ -259,7 +259,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What stands before the items, or nothing when it is no such head; that is reported.
+    /// Parses the head of a loop up to the items; `None` after reporting a head that is not valid.
     fn walk_head(&mut self, open: usize) -> Option<(Option<Mutability>, Name, Walk)> {
         if self.refuse_counting(open) {
             return None;
@@ -317,7 +317,7 @@ impl Parser<'_> {
         StatementKind::Try { body, error, handler }
     }
 
-    /// An expression, or the assignment it turns out to begin.
+    /// Parses an expression, or an assignment that begins with it.
     fn expression_statement(&mut self) -> StatementKind {
         let expression = self.conditional();
         match self.kind() {
@@ -340,7 +340,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The place an expression names, where it is one.
+    /// Converts an expression to the target of an assignment, if it can be one.
     fn target(&mut self, expression: Expression) -> Option<Target> {
         let span = expression.span;
         let (base, steps) = match expression.kind {
@@ -375,7 +375,7 @@ impl Parser<'_> {
         self.report(diagnostic);
     }
 
-    /// A value takes the place of what could not be read.
+    /// Returns a placeholder for an expression that could not be read.
     pub(super) fn broken(&self) -> Expression {
         let end = self.previous_end();
         Expression { kind: ExpressionKind::Broken, span: Span::new(end, end) }

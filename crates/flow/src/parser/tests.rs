@@ -1,4 +1,4 @@
-//! What is read and what is refused; how errors look to a user is in the snapshots of `render`.
+//! Sources the parser accepts and refuses. The snapshots of `rendered` show the errors as a user sees them.
 
 use super::*;
 use crate::tree::*;
@@ -29,7 +29,7 @@ fn only_expression(source: &str) -> ExpressionKind {
     }
 }
 
-/// The structure of an expression with every operator in brackets.
+/// Returns the structure of an expression with every operator in brackets.
 fn shape(expression: &Expression, source: &str) -> String {
     let of = |inner: &Expression| shape(inner, source);
     match &expression.kind {
@@ -222,7 +222,7 @@ fn nesting_ends_at_the_limit_and_is_reported_once() {
         accepts(&nested(DEPTH_LIMIT as usize / levels));
         assert_eq!(codes_of(&nested(DEPTH_LIMIT as usize / levels + 1)), ["FLOW020"], "{open}");
         assert_eq!(codes_of(&nested(10_000)), ["FLOW020"], "{open}");
-        // Never closed at all.
+        // The brackets are never closed.
         assert!(!codes_of(&format!("{begin}{}", open.repeat(10_000))).is_empty());
     }
     accepts(&format!("if (a) {{ }} {}", "else if (b) { } ".repeat(1000)));

@@ -1,11 +1,12 @@
-//! Equality by structure. Kinds that differ are unequal; the order of an object's keys does not matter.
+//! Structural equality. Values of different types are unequal; the order of an object's keys does not matter.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 
 use super::{ErrorValue, Number, Value};
 
-/// Whether two values are the same. Blobs must have been looked into before, else they compare by reference.
+/// Returns whether two values are equal. Blobs must be loaded first; otherwise they are compared by
+/// reference.
 pub fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Null, Value::Null) => true,
@@ -34,7 +35,7 @@ fn errors_equal(a: &ErrorValue, b: &ErrorValue) -> bool {
         && equal(&Value::Object(a.fields.clone()), &Value::Object(b.fields.clone()))
 }
 
-/// Equal values have equal fingerprints; it only sorts values into buckets and is never stored.
+/// Returns a hash that is the same for equal values. It only sorts values into buckets and is never stored.
 pub fn fingerprint(value: &Value) -> u64 {
     let mut hasher = DefaultHasher::new();
     mix(value, &mut hasher);
@@ -60,7 +61,7 @@ fn mix(value: &Value, hasher: &mut DefaultHasher) {
             list.items().iter().for_each(|item| mix(item, hasher));
         }
         Value::Object(object) => {
-            // Added up: the order of the keys must not matter.
+            // Sum the hashes of the entries, because the order of the keys must not matter.
             let sum = object.iter().fold(0_u64, |sum, (key, value)| {
                 let mut entry = DefaultHasher::new();
                 mix_text(0, key, &mut entry);

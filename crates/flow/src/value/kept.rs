@@ -1,6 +1,6 @@
-//! Large lists and objects, cut into segments. A segment is a blob that is written once and never holds a reference; the
-//! list of segments stays in the snapshot. What was added since the last segment, and items that hold handles or
-//! references, are at hand.
+//! Large lists and objects, cut into segments. A segment is a blob that is written once and never contains a
+//! reference; the list of segments stays in the snapshot. Items added since the last segment, and items that
+//! contain handles or references, are kept inline.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use rhythm_core::payload::BlobRef;
 use super::{Bulk, List, Object, Value};
 use crate::limits::Limit;
 
-/// To a program it is the list or object; whoever needs more than its parts at hand loads the rest first.
+/// A segmented list or object. To a program it is the whole value; code that needs more than the inline parts
+/// must load the rest first.
 #[derive(Clone, Debug)]
 pub struct Kept {
     shape: Shape,
@@ -26,17 +27,17 @@ pub enum Shape {
 
 #[derive(Clone, Debug)]
 pub enum Part {
-    /// A segment, and how many items or fields it has.
+    /// A segment, and its number of items or fields.
     Stored(Arc<BlobRef>, usize),
     /// A list of items, or an object with some of the fields.
     Inline(Value),
 }
 
-/// Where an item of a list is.
+/// Location of an item of a list.
 #[derive(Clone, Debug)]
 pub enum Located {
     Here(Value),
-    /// In this segment, at this place of it.
+    /// In this segment, at this index.
     Stored(Arc<BlobRef>, usize),
 }
 
@@ -55,7 +56,7 @@ impl Kept {
         &self.parts
     }
 
-    /// How many items or fields it has.
+    /// Returns the number of items or fields.
     pub fn count(&self) -> usize {
         self.len
     }
@@ -68,7 +69,7 @@ impl Kept {
         self.shape == Shape::List
     }
 
-    /// Where the item at this place of a list is.
+    /// Returns the location of the item at this index of a list.
     pub fn item(&self, mut place: usize) -> Option<Located> {
         for part in &self.parts {
             let len = part.count();
@@ -85,7 +86,7 @@ impl Kept {
         None
     }
 
-    /// A field of an object, if it did not leave with a segment.
+    /// Returns a field of an object if it is inline.
     pub fn field_at_hand(&self, name: &str) -> Option<&Value> {
         self.parts.iter().find_map(|part| match part {
             Part::Inline(Value::Object(object)) => object.get(name),
@@ -107,7 +108,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Appends all items of another list, without loading any.
+    /// Appends all items of another list without loading them.
     pub fn append(&mut self, more: &Self) -> Result<(), Limit> {
         for part in &more.parts {
             match part {
@@ -144,7 +145,7 @@ impl Part {
     }
 }
 
-/// The whole value out of its parts, each loaded.
+/// Assembles the whole value from its loaded parts.
 pub fn assemble(shape: Shape, parts: Vec<Value>) -> Result<Value, Limit> {
     match shape {
         Shape::List => {

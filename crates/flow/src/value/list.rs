@@ -1,4 +1,4 @@
-//! Lists.
+//! List values: shared, and copied on the first write.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ impl List {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Whether writing has to copy it first.
+    /// Returns whether writing must copy it first.
     pub fn is_shared(&self) -> bool {
         Arc::strong_count(&self.0) > 1
     }
@@ -59,7 +59,7 @@ impl List {
         Ok(())
     }
 
-    /// Lets `change` at one item; `None` when there is none at that place.
+    /// Applies `change` to one item; `None` if there is none at that index.
     pub fn change<E: From<Limit>>(
         &mut self,
         place: usize,

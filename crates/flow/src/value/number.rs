@@ -1,5 +1,6 @@
-//! Numbers: exact 64-bit integers while they fit, else doubles. Every number has one form: a double that is whole
-//! and fits becomes an integer, so equal numbers are equal in form too, and neither NaN nor infinity exists.
+//! Numbers: exact 64-bit integers while they fit, otherwise doubles. Each number has exactly one form: a
+//! whole double that fits becomes an integer, so equal numbers have equal forms. NaN and infinity do not
+//! exist.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -7,15 +8,15 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
     Integer(i64),
-    /// Finite, and not a whole number that fits an integer.
+    /// Finite, and not a whole number that fits in an integer.
     Float(f64),
 }
 
-/// 2^63: the first double above every integer; its negative is the smallest integer.
+/// 2^63, the first double above every integer; its negative is the smallest integer.
 const ABOVE_INTEGERS: f64 = 9_223_372_036_854_775_808.0;
 
 impl Number {
-    /// Nothing for what JSON cannot hold.
+    /// Converts a double; `None` for one that JSON cannot represent.
     pub fn of(number: f64) -> Option<Self> {
         if !number.is_finite() {
             return None;
@@ -26,7 +27,7 @@ impl Number {
         Some(Self::Float(number))
     }
 
-    /// Reads a number as programs and JSON write it.
+    /// Reads a number in the syntax of programs and JSON.
     pub fn parse(text: &str) -> Option<Self> {
         match text.parse::<i64>() {
             Ok(integer) => Some(Self::Integer(integer)),
@@ -84,7 +85,7 @@ impl Number {
         Self::of(self.as_f64() / other.as_f64())
     }
 
-    /// Has the sign of the left side, as in JavaScript.
+    /// Returns the remainder, with the sign of the left side as in JavaScript.
     pub fn remainder(self, other: Self) -> Option<Self> {
         match (self, other) {
             (Self::Integer(_), Self::Integer(0)) => None,
@@ -108,7 +109,7 @@ impl Number {
         if self.compare(Self::Integer(0)) == Ordering::Less { self.negate() } else { self }
     }
 
-    /// The order of the values themselves, without rounding integers to doubles.
+    /// Compares the exact values, without rounding integers to doubles.
     pub fn compare(self, other: Self) -> Ordering {
         match (self, other) {
             (Self::Integer(a), Self::Integer(b)) => a.cmp(&b),
@@ -118,7 +119,7 @@ impl Number {
         }
     }
 
-    /// The nearest whole number towards minus infinity.
+    /// Rounds towards minus infinity.
     pub fn floor(self) -> Self {
         self.rounded(f64::floor)
     }
@@ -127,7 +128,7 @@ impl Number {
         self.rounded(f64::ceil)
     }
 
-    /// Halves go up: 2.5 becomes 3, -2.5 becomes -2.
+    /// Rounds to the nearest integer; halves go up: 2.5 becomes 3, -2.5 becomes -2.
     pub fn round(self) -> Self {
         self.rounded(|float| {
             let below = float.floor();
@@ -142,7 +143,7 @@ impl Number {
         }
     }
 
-    /// As an index or count, when it is one.
+    /// Returns the number as an index or count, if it is one.
     pub fn as_index(self) -> Option<usize> {
         match self {
             Self::Integer(integer) => usize::try_from(integer).ok(),
@@ -158,13 +159,14 @@ fn compare_exactly(integer: i64, float: f64) -> Ordering {
     if float < -ABOVE_INTEGERS {
         return Ordering::Greater;
     }
-    // Only its fraction keeps a float of this range from being an integer.
+    // A double of this range that is not an integer has a fraction, so compare with the integer below it.
     let below = float.floor() as i64;
     if integer <= below { Ordering::Less } else { Ordering::Greater }
 }
 
 impl fmt::Display for Number {
-    /// The shortest digits that read back as the same number, laid out as JavaScript does. Also valid JSON.
+    /// Writes the shortest digits that read back as the same number, in JavaScript's layout. The text is also
+    /// valid JSON.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let float = match self {
             Self::Integer(integer) => return write!(f, "{integer}"),
@@ -260,7 +262,7 @@ mod tests {
         for (text, rounded) in [("2.5", 3), ("-2.5", -2), ("2.4999999999999996", 2), ("-0.2", 0), ("7", 7)] {
             assert_eq!(number(text).round(), Integer(rounded), "{text}");
         }
-        // Adding a half first would give 1.
+        // Adding one half first would give 1.
         assert_eq!(number("0.49999999999999994").round(), Integer(0));
         assert_eq!(number("-1.5").floor(), Integer(-2));
         assert_eq!(number("-1.5").ceil(), Integer(-1));

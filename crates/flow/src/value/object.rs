@@ -1,4 +1,4 @@
-//! Objects: keys in the order they were first written. Small ones are searched from the front, large ones by an
+//! Objects: keys in the order they were first written. Small objects are searched linearly, large ones by an
 //! index.
 
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{Bulk, Value};
 use crate::limits::{Limit, WriteStats};
 
-/// Objects with more keys than this have an index.
+/// Largest number of keys of an object without an index.
 const INDEXED: usize = 12;
 
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub struct Object(Arc<Fields>);
 #[derive(Clone, Debug)]
 struct Fields {
     entries: Vec<(Arc<str>, Value)>,
-    /// Of all keys, once there are many.
+    /// Index of all keys; empty for a small object.
     index: BTreeMap<Arc<str>, usize>,
     bulk: Bulk,
 }
@@ -28,7 +28,7 @@ impl Default for Object {
 }
 
 impl Object {
-    /// Of a key that is given twice, the last value counts, at the place of the first.
+    /// Creates an object. If a key appears twice, its last value counts, at the position of the first.
     pub fn new(given: impl IntoIterator<Item = (Arc<str>, Value)>) -> Result<Self, Limit> {
         let mut fields = Fields { entries: Vec::new(), index: BTreeMap::new(), bulk: Bulk::EMPTY };
         for (key, value) in given {
@@ -61,7 +61,7 @@ impl Object {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Whether writing has to copy it first.
+    /// Returns whether writing must copy it first.
     pub fn is_shared(&self) -> bool {
         Arc::strong_count(&self.0) > 1
     }
@@ -87,7 +87,7 @@ impl Object {
         Ok(())
     }
 
-    /// Lets `change` at one value; `None` when there is no such key.
+    /// Applies `change` to one value; `None` if there is no such key.
     pub fn change<E: From<Limit>>(
         &mut self,
         key: &str,

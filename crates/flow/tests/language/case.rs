@@ -1,20 +1,21 @@
-//! One case of a page: a heading, a sentence why, a program, and its dialogue with the world, a line each:
+//! One test case of a page: a heading, a sentence with the reason, a program, and its dialogue, one entry a
+//! line:
 //!
 //! ```text
-//! inputs {"n": 1}                          what the run is started with
-//! task charge ok {"id": 1} after 2         what a task answers, one line per start, the last repeats
+//! inputs {"n": 1}                          input of the run
+//! task charge ok {"id": 1} after 2         result of a task, one line per start; the last line repeats
 //! task ship err {"message": "no stock", "type": "OutOfStock"}
-//! child kid ok 5                           what a child answers
-//! signal approve {"by": "ann"} at 5        what arrives, and when
+//! child kid ok 5                           result of a child
+//! signal approve {"by": "ann"} at 5        a signal, and when it arrives
 //! cancel at 10
-//! call charge {"amount": 3}                every task start with its input, in order
-//! cancelled charge                         what the program cancels
+//! call charge {"amount": 3}                every start of a task with its input, in order
+//! cancelled charge                         a task the program cancels
 //! sent run-9 hello {"n": 1}                 every signal to another run
-//! log text                                 what is logged
+//! log text                                 a line of `log(..)`
 //! output 3  |  error CODE text  |  status waiting
-//! waiting signal approve                   what it waits for in the end, a line each
+//! waiting signal approve                   something the run waits for at the end, one line each
 //! elapsed 5
-//! snapshot < 1000                          the largest snapshot in bytes
+//! snapshot < 1000                          upper bound of the largest snapshot, in bytes
 //! ```
 
 use serde_json::Value;
@@ -48,7 +49,7 @@ struct Expected {
 impl Case {
     pub fn parse_page(text: &str) -> Vec<Self> {
         let mut cases: Vec<Case> = Vec::new();
-        // The fence of the open block, and what is in it.
+        // The fence of the open block, and its language.
         let mut block: Option<(&str, &str)> = None;
         for (place, line) in text.lines().enumerate() {
             match block {
@@ -131,7 +132,7 @@ impl Case {
         Ok(())
     }
 
-    /// What is not as the page says.
+    /// Returns the differences from the page, for all three ways to run the program.
     pub fn check(&self) -> Vec<String> {
         let straight = match play(&self.source, &self.script, Way::Straight) {
             Ok(report) => report,
@@ -171,7 +172,7 @@ impl Expected {
         let ending = match &found.ending {
             Ending::Completed(output) => format!("output {}", show(output)),
             Ending::Failed { code, kind, message } => match &self.error {
-                // Code or type, and a part of the message.
+                // Matches the code or the type, and a part of the message.
                 Some((wanted, part)) if (wanted == code || wanted == kind) && message.contains(part) => {
                     format!("error {wanted} {part}")
                 }
@@ -219,7 +220,7 @@ impl Expected {
     }
 }
 
-/// Numbers by value and keys in one order: `serde_json` sorts them.
+/// Shows a value in one form: whole numbers as integers; `serde_json` sorts the keys.
 fn show(value: &Value) -> String {
     fn plain(value: &Value) -> Value {
         match value {

@@ -1,32 +1,33 @@
-//! Programs nobody would write and what the outside answers them, made of a seed. Knows nothing of this crate: tests of
+//! Builds random programs and the answers they get, from a seed. Depends on nothing of this crate: tests of
 //! other crates include this file by its path.
 
 use std::collections::BTreeMap;
 
-/// What one start of a task comes to.
+/// Result of one start of a task.
 #[derive(Clone, Debug)]
 pub enum Reply {
     /// A number.
     Number(f64),
-    /// An object, with a key that looks like ours.
+    /// An object with a key that looks like a tag of stored values.
     Object(f64),
-    /// A value that does not stay where it is put.
+    /// A value so large that it is stored as a blob.
     Large,
     Failure,
     Never,
 }
 
-/// What the outside does. Times are seconds after the start, delays after what they answer.
+/// Answers from outside. Signals and cancellations have times in seconds after the start; replies have delays
+/// in seconds.
 #[derive(Clone, Debug, Default)]
 pub struct Schedule {
-    /// By task; `kid` is a child. The last one repeats.
+    /// By task; `kid` is a child. The last reply repeats.
     pub replies: BTreeMap<&'static str, Vec<(Reply, f64)>>,
     /// Name, payload and time.
     pub signals: Vec<(String, usize, f64)>,
     pub cancel: Option<f64>,
 }
 
-/// A small generator of its own, so that a seed means the same for ever.
+/// A deterministic random number generator, so that a seed always means the same program.
 pub struct Dice(u64);
 
 impl Dice {

@@ -1,6 +1,6 @@
-//! The language, told by examples: every file in `cases/` is a page of headings, programs and what happens when they
-//! run. Each program runs three ways: straight through; with program and snapshot written out and read again after
-//! every transition; with every message delivered twice. All three must come to the same.
+//! The language, specified by examples: every file in `cases/` is a page of headings, programs and their
+//! results. Each program runs three ways: straight through; with program and snapshot written and read again
+//! after every transition; with every message delivered twice. All three ways must give the same result.
 
 mod case;
 mod made;

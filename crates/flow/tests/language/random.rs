@@ -1,16 +1,16 @@
-//! Programs nobody would write, made of a seed: whatever they do, they do the same however often the run is suspended,
-//! reloaded or told something twice, and their history folds to the same snapshot. A seed that fails fails always.
+//! Random programs made from a seed. Each must do the same when the run is suspended, reloaded or gets
+//! messages twice, and its history must fold to the same snapshot. A failing seed always fails.
 
 use serde_json::json;
 
 use crate::made::{Dice, Reply, Schedule};
 use crate::stage::{Answer, Ending, Script, Way, play};
 
-/// In all; `RHYTHM_RANDOM_PROGRAMS` asks for more.
+/// Total number of programs, unless `RHYTHM_RANDOM_PROGRAMS` sets another one.
 const PROGRAMS: u64 = 1_500;
 const SHARDS: u64 = 10;
 
-/// Each shard plays its part of the programs; they run side by side.
+/// Each shard plays its part of the programs; the shards run in parallel.
 macro_rules! shards {
     ($($name:ident: $shard:expr,)*) => {
         $(#[test]
@@ -40,7 +40,7 @@ fn play_shard(shard: u64) {
     for seed in (0..asked.unwrap_or(PROGRAMS)).filter(|seed| seed % SHARDS == shard) {
         endings[play_seed(seed)] += 1;
     }
-    // Else the dice are loaded and nothing was tested.
+    // Every ending must occur at least twice, else the generator is biased and tests little.
     assert!(endings.iter().all(|count| *count >= 2), "{endings:?}");
 }
 
@@ -49,7 +49,7 @@ fn play_seed(seed: u64) -> usize {
     let source = dice.program();
     let script = script(&dice.schedule());
     let straight = play(&source, &script, Way::Straight).unwrap_or_else(|e| panic!("{seed}: {e}\n{source}"));
-    // The mixed way has something of the others; a few play them whole.
+    // The mixed way contains parts of the others; one program in ten also plays those completely.
     let whole = [Way::Reloaded, Way::Twice].into_iter().filter(|_| seed % 100 < 10);
     for way in whole.chain([Way::Mixed(seed)]) {
         let other = play(&source, &script, way).unwrap_or_else(|e| panic!("{seed}: {e}\n{source}"));
@@ -58,7 +58,7 @@ fn play_seed(seed: u64) -> usize {
     match straight.ending {
         Ending::Completed(_) => 0,
         Ending::Failed { code, message, .. } => {
-            // Programs are cut off by limits, never by our own mistakes.
+            // Limits may end a program, an internal error may not.
             assert!(!message.contains("lost its place"), "seed {seed}: {code} {message}\n{source}");
             1
         }

@@ -1,5 +1,5 @@
-//! A world in miniature: one run, a virtual clock, scripted answers. Messages wait in an inbox as the engine keeps it:
-//! in order of arrival, signals until their name is awaited.
+//! A small world: one run, a virtual clock, scripted answers. As in the engine, messages wait in an inbox in
+//! order of arrival, and signals until their name is awaited.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,23 +17,23 @@ use rhythm_flow::{Flow, compile, examine};
 use rhythm_syntax::Severity;
 use serde_json::Value;
 
-/// When runs start, by the virtual clock.
+/// Start time of runs on the virtual clock.
 pub const START: i64 = 1_000_000;
 
 #[derive(Debug, Default)]
 pub struct Script {
     pub inputs: Value,
-    /// By `task name` or `child name`: answers with their delay in seconds, one per start, the last repeats.
+    /// Answers by `task name` or `child name`, with their delay in seconds; one per start, the last repeats.
     pub answers: BTreeMap<String, Vec<(Answer, f64)>>,
     pub signals: Vec<(String, Value, f64)>,
     pub cancels: Vec<f64>,
-    /// Values that live as blobs: an answer `{"blob": name}` refers to one.
+    /// Values stored as blobs: an answer `{"blob": name}` refers to one.
     pub large: BTreeMap<String, Value>,
-    /// Who has not come to rest after so many messages never will; 100,000 when absent.
+    /// Number of messages after which a run counts as endless; 100,000 when absent.
     pub patience: Option<usize>,
 }
 
-/// What is told of a run that never comes to rest.
+/// Error for a run that never stops.
 pub const ENDLESS: &str = "it never ends";
 
 #[derive(Clone, Debug)]
@@ -48,12 +48,12 @@ pub enum Way {
     Straight,
     Reloaded,
     Twice,
-    /// Each transition as a seed has it: reloaded or not, its message once or twice, computed once or twice.
+    /// A seed decides for each transition: reloaded or not, message once or twice, computed once or twice.
     Mixed(u64),
 }
 
 impl Way {
-    /// Whether this way does something (`salt`) at the transition that follows so many rows of history.
+    /// Returns whether this way does the action `salt` at the transition after this number of history rows.
     fn does(self, always: Way, rows: usize, salt: u64) -> bool {
         let mixed =
             |seed: u64| (seed ^ salt).wrapping_add(rows as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63;
@@ -73,7 +73,7 @@ pub enum Ending {
 pub struct Report {
     pub ending: Ending,
     pub calls: Vec<(String, Value)>,
-    /// Signals to other runs: whom and what.
+    /// Signals to other runs: target and name.
     pub sent: Vec<(String, Value)>,
     pub cancelled: Vec<String>,
     pub logs: Vec<String>,
@@ -83,7 +83,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Everything but sizes.
+    /// Compares everything except sizes.
     pub fn same(&self, other: &Self) -> bool {
         let parts = |report: &Self| {
             let Report { ending, calls, sent, cancelled, logs, waiting, elapsed, .. } = report.clone();
@@ -93,7 +93,7 @@ impl Report {
     }
 }
 
-/// Runs a program to its end, or until nothing more can happen.
+/// Runs a program until it ends or no more message can arrive.
 pub fn play(source: &str, script: &Script, way: Way) -> Result<Report, String> {
     let examined = examine(source, false);
     if !examined.checked.compiles() {
@@ -148,12 +148,12 @@ struct Stage<'s> {
     state: RunState,
     now: i64,
     inbox: Vec<Message>,
-    /// By when and in which order it was asked for.
+    /// Scheduled messages, by time and order of scheduling.
     later: BTreeMap<(i64, u64), Message>,
     arrivals: u64,
-    /// How often each was started.
+    /// Number of starts of each.
     started: BTreeMap<String, usize>,
-    /// Tasks, children and timers under way, with their name.
+    /// Open tasks, children and timers, with their names.
     open: BTreeMap<CommandId, String>,
     blobs: Blobs,
     history: Vec<Event>,
@@ -176,7 +176,8 @@ impl Stage<'_> {
             if let Some(message) = self.next_message() {
                 let rows = self.history.len();
                 self.consume(&message)?;
-                // The engine gives every request of cancellation its own id: a second one would be a second request.
+                // The engine gives each cancel request its own id, so a second delivery would be a second
+                // request.
                 let once =
                     matches!(message.body, MessageBody::Cancel(_)) || self.report.ending != Ending::Waiting;
                 let asked = message.body.signal_name().is_none_or(|name| self.state.awaiting.contains(name));
@@ -371,7 +372,7 @@ impl Stage<'_> {
         self.inbox.push(message(id.as_str(), self.now, body));
     }
 
-    /// `{"blob": name}` stands for a value that lives elsewhere.
+    /// Converts an answer; `{"blob": name}` stands for a large value.
     fn payload(&mut self, value: &Value) -> Payload {
         let name = value.get("blob").and_then(Value::as_str);
         match name.and_then(|name| self.script.large.get(name)) {
@@ -385,7 +386,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Large values show as the blob they are.
+    /// Converts a payload; a large value is shown as its blob.
     fn value(&self, payload: &Payload) -> Value {
         match payload {
             Payload::Inline(raw) => serde_json::from_str(raw.get()).unwrap(),
@@ -414,7 +415,7 @@ impl Stage<'_> {
         self.report.elapsed = (self.now - START) as f64 / 1000.0;
     }
 
-    /// The history folds to what the run came to, byte for byte.
+    /// Checks that the history folds to the run's state, byte for byte.
     fn verify(&self) -> Result<(), String> {
         let folded = replay(Lineage::of(&self.flow, &self.facts), &self.history, |wanted: &[BlobRef]| {
             let blobs = wanted.iter().map(|blob| (blob.hash.clone(), self.blobs[&blob.hash].clone()));

@@ -1,4 +1,4 @@
-//! What a node asks for that its registered type does not support.
+//! Reports settings of a node that its registered type does not support.
 
 use rhythm_core::retry::RetryPolicy;
 use rhythm_syntax::diagnostic::Diagnostic;
@@ -11,7 +11,7 @@ use crate::ir::{Branch, Node, NodeKind};
 use crate::node_type::NodeType;
 
 impl Compiler<'_, '_> {
-    /// Holds a node to the capabilities of its type. Built-in types say elsewhere what they do with each key.
+    /// Applies the capabilities of a node's type. Built-in types check each key in their own code.
     pub(super) fn hold_to(&mut self, kind: &NodeType, node: &mut Node, tree: &Tree) {
         node.requires_context = kind.requires_context();
         if !matches!(kind.kind(), NodeKind::Registered(_)) {

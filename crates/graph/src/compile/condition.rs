@@ -1,4 +1,4 @@
-//! Conditions as they are kept: content put inline, and seen to compile.
+//! Compiles conditions and puts referenced content inline.
 
 use rhythm_syntax::diagnostic::Diagnostic;
 use rhythm_syntax::spanned_value::{Entry, Node as Tree, NodeKind as TreeKind};
@@ -10,7 +10,7 @@ use crate::{codes, reference};
 
 const PROGRAM: &str = "write `def evaluate(output, context):` and let it return True or False; the guide tells what the sandbox knows of Python";
 
-/// How conditions of this type are written.
+/// Returns an example of a condition of this type.
 fn example(condition: &Value) -> &'static str {
     match condition.get("type").and_then(Value::as_str) {
         Some("jsonpath") => {
@@ -36,7 +36,7 @@ fn refers(code: &str) -> bool {
 }
 
 impl Compiler<'_, '_> {
-    /// A bare text is CEL.
+    /// Compiles a condition and returns its stored form. A bare text is CEL.
     pub(super) fn condition(&mut self, tree: &Tree) -> Value {
         let condition = match tree.as_str() {
             Some(expression) => json!({"type": "cel", "expression": expression}),
@@ -45,7 +45,7 @@ impl Compiler<'_, '_> {
         match Condition::compile(&condition) {
             Ok(compiled) => {
                 self.suspect(&compiled, tree.span);
-                // What refers to something is known to the run alone.
+                // A program that contains a reference is complete only in a run, so it is not checked here.
                 for code in compiled.programs().into_iter().filter(|code| !refers(code)) {
                     if let Err(reason) = (self.context.programs)(Language::Python, code) {
                         let said = Diagnostic::new(codes::CONDITION, tree.span, format!("code: {reason}"));
@@ -60,7 +60,7 @@ impl Compiler<'_, '_> {
         condition
     }
 
-    /// Puts `schema_ref` and `code_ref` inline as far as they are there, in conditions within conditions too.
+    /// Puts the content of `schema_ref` and `code_ref` inline where it exists, in nested conditions too.
     fn with_content(&mut self, tree: &Tree) -> Value {
         let TreeKind::Mapping(entries) = &tree.kind else { return tree.to_json() };
         let mut kept = Map::new();

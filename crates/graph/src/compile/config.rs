@@ -1,4 +1,4 @@
-//! A node's config: where it stands, what it is checked against, and the task it names.
+//! A node's config: its place in the document, the checks against its type, and the task it names.
 
 use std::borrow::Cow;
 
@@ -17,9 +17,9 @@ use crate::ir::{Config, NodeKind};
 use crate::machine::{impossible_delay, impossible_figures};
 use crate::node_type::NodeType;
 
-/// A config as it was found.
+/// A config as the document gives it.
 pub enum Found<'d> {
-    /// Content has one place for all of its parts.
+    /// The config. Content from a reference has one span for all of its parts.
     Here(Cow<'d, Tree>),
     Unresolved(String),
     Nowhere,
@@ -43,7 +43,7 @@ impl Found<'_> {
 }
 
 impl<'d> Compiler<'d, '_> {
-    /// What stands inline counts before what is referred to.
+    /// Finds the config. An inline config takes precedence over a referenced one.
     pub(super) fn config(&mut self, node: &'d Tree) -> Found<'d> {
         if let Some(config) = given(node, "config") {
             return Found::Here(Cow::Borrowed(config));
@@ -66,7 +66,7 @@ impl<'d> Compiler<'d, '_> {
         }
     }
 
-    /// Content by its reference; says so when it is not there.
+    /// Returns content by its reference. Reports a diagnostic when it is missing.
     pub(super) fn content(&mut self, reference: &str, key: &str, span: Span) -> Option<Value> {
         let reference = full(reference);
         let content = (self.context.content)(&reference);
@@ -86,7 +86,8 @@ impl<'d> Compiler<'d, '_> {
         content
     }
 
-    /// `config.task`, else `config.action`, else the `type_url` up to its `/`, else the id.
+    /// Returns the task's name: `config.task`, else `config.action`, else the `type_url` up to its `/`, else
+    /// the id.
     pub(super) fn task_name(&mut self, node: &'d Tree, config: Option<&Tree>, id: &str) -> String {
         let named = |key: &str| {
             config.and_then(|config| config.get(key)).and_then(Tree::as_str).filter(|text| !text.is_empty())
@@ -100,7 +101,7 @@ impl<'d> Compiler<'d, '_> {
         service.filter(|name| !name.is_empty()).unwrap_or(id).to_owned()
     }
 
-    /// Against the schema of the type. What is not there cannot be checked before it is.
+    /// Checks the config against the schema of the type. Unresolved content cannot be checked.
     pub(super) fn check_config(&mut self, kind: &NodeType, found: &Found<'_>, node: &Tree) {
         if matches!(found, Found::Unresolved(_))
             || given(node, "config").is_none() && kind.kind() == NodeKind::Human
@@ -137,7 +138,7 @@ impl<'d> Compiler<'d, '_> {
         }
     }
 
-    /// Tells of keys nobody reads, where the schema of a type lists all it knows.
+    /// Reports keys that are never read, for types whose schema lists all keys.
     pub(super) fn check_config_keys(&mut self, kind: &NodeType, found: &Found<'_>) {
         let further: &[&str] = match kind.kind() {
             NodeKind::Http => &["json"],
@@ -148,7 +149,7 @@ impl<'d> Compiler<'d, '_> {
             | NodeKind::Parallel
             | NodeKind::Delay
             | NodeKind::Signal => &[],
-            // Handlers read what they like, and the others are read word by word.
+            // Handlers may read any key, and the configs of the other types are read key by key elsewhere.
             _ => return,
         };
         let hands_over = found.tree().is_some_and(|tree| takes_config(&kind.kind(), Some(tree), None));
@@ -173,7 +174,7 @@ impl<'d> Compiler<'d, '_> {
         }
     }
 
-    /// What the words of a config come to, where a schema cannot tell.
+    /// Checks values that a schema cannot check: delays, aggregations and jq programs.
     pub(super) fn check_words(&mut self, kind: &NodeType, found: &Found<'_>) {
         let Some(tree) = found.tree() else { return };
         let config = tree.to_json();
@@ -200,7 +201,7 @@ impl<'d> Compiler<'d, '_> {
         }
     }
 
-    /// Tells of `$nodes.<id>` where there is no such node.
+    /// Reports each `$nodes.<id>` that names no node.
     pub(super) fn check_references(&mut self, tree: &Tree) {
         match &tree.kind {
             TreeKind::List(items) => items.iter().for_each(|item| self.check_references(item)),
@@ -226,7 +227,7 @@ impl<'d> Compiler<'d, '_> {
     }
 }
 
-/// Who reads a config word by word takes null for absent.
+/// Removes null values. For types whose config is read key by key, null means absent.
 fn without_nulls(mut config: Value) -> Value {
     if let Some(fields) = config.as_object_mut() {
         fields.retain(|_, value| !value.is_null());
@@ -234,7 +235,7 @@ fn without_nulls(mut config: Value) -> Value {
     config
 }
 
-/// Only a run knows what these become.
+/// Returns whether a value contains a reference, which only a run can resolve.
 fn refers(value: &Value) -> bool {
     value.as_str().is_some_and(refers_in)
 }

@@ -1,8 +1,9 @@
-//! Finds cycles: one, and a shortest, for each set of nodes that hang together in one.
+//! Finds cycles: a shortest one for each strongly connected set of nodes.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Each begins with the first of its nodes in the order of the source; the last leads back to the first.
+/// Returns the cycles. Each begins with its first node in source order; the last node leads back to the
+/// first.
 pub fn cycles(targets: &[BTreeSet<usize>]) -> Vec<Vec<usize>> {
     let mut found: Vec<Vec<usize>> =
         components(targets).iter().filter_map(|component| shortest(targets, component)).collect();
@@ -10,7 +11,7 @@ pub fn cycles(targets: &[BTreeSet<usize>]) -> Vec<Vec<usize>> {
     found
 }
 
-/// Sets of nodes that all lead to each other (Kosaraju's algorithm, without recursion).
+/// Returns the strongly connected sets of nodes (Kosaraju's algorithm, without recursion).
 fn components(targets: &[BTreeSet<usize>]) -> Vec<BTreeSet<usize>> {
     let mut senders = vec![BTreeSet::new(); targets.len()];
     for (from, to) in
@@ -46,7 +47,8 @@ fn components(targets: &[BTreeSet<usize>]) -> Vec<BTreeSet<usize>> {
     components
 }
 
-/// From the first node of a component back to itself; nothing when it stands alone.
+/// Returns the shortest way from the first node of a component back to itself, or `None` for a single node
+/// without one.
 fn shortest(targets: &[BTreeSet<usize>], component: &BTreeSet<usize>) -> Option<Vec<usize>> {
     let start = *component.first()?;
     let mut came_from = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! Who sends to whom. Edges, dependents and dependencies are put together here, conditional edges become rules, and
-//! every node gets the set its join waits for.
+//! Connects the nodes. Combines edges, dependents and dependencies, turns conditional edges into rules, and
+//! gives every node the set of dependencies that its join waits for.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use super::{Compiler, Draft, keys};
 use crate::codes;
 use crate::ir::{Branch, NodeIndex, NodeKind, Rule};
 
-/// One of the list of edges.
+/// One entry of the list of edges.
 pub struct Edge {
     from: NodeIndex,
     to: NodeIndex,
@@ -21,7 +21,7 @@ pub struct Edge {
     span: Span,
 }
 
-/// Whom the edges with conditions leave.
+/// Returns the ids of the nodes that edges with conditions leave.
 pub fn with_conditions(root: &Tree) -> BTreeSet<&str> {
     let Some(TreeKind::List(edges)) = given(root, "edges").map(|edges| &edges.kind) else {
         return BTreeSet::new();
@@ -65,6 +65,7 @@ impl<'d> Compiler<'d, '_> {
     }
 }
 
+/// Adds the edges to the nodes they leave, and computes the dependencies of every node.
 pub fn connect(drafts: &mut [Draft<'_>], edges: Vec<Edge>, endless: bool, report: &mut Report) {
     let mut outgoing: Vec<Vec<Edge>> = drafts.iter().map(|_| Vec::new()).collect();
     for edge in edges {
@@ -75,12 +76,12 @@ pub fn connect(drafts: &mut [Draft<'_>], edges: Vec<Edge>, endless: bool, report
         .zip(&outgoing)
         .map(|(draft, edges)| !draft.lists_dependents && edges.is_empty())
         .collect();
-    // Every edge anybody has written down, whether it can be used or not.
+    // Every edge in the document, whether it can be used or not.
     let mut written: Vec<(NodeIndex, NodeIndex)> = Vec::new();
     for (from, mut edges) in outgoing.into_iter().enumerate() {
         let draft = &mut drafts[from];
         if let (Some(looping), false) = (&draft.node.looping, endless) {
-            // An edge back, written down beside the loop that goes it, is that loop's.
+            // An edge that repeats a loop's way back belongs to that loop.
             let back = looping.loop_back_to;
             edges.retain(|edge| edge.condition.is_some() || edge.to != back);
             draft.node.dependents.retain(|to| *to != back);
@@ -91,7 +92,8 @@ pub fn connect(drafts: &mut [Draft<'_>], edges: Vec<Edge>, endless: bool, report
     }
     for to in 0..drafts.len() {
         for (from, _) in drafts[to].declared.clone() {
-            // Whom a node reaches in another way, by a rejection for example, it does not also send everything.
+            // A node that reaches the dependent in another way, by a rejection for example, does not also
+            // send all its tokens there.
             if silent[from]
                 && !drafts[from].node.targets().any(|target| target == to)
                 && !loops_back(&drafts[from], to)
@@ -117,12 +119,12 @@ fn loops_back(draft: &Draft<'_>, to: NodeIndex) -> bool {
     draft.node.looping.as_ref().is_some_and(|looping| looping.loop_back_to == to)
 }
 
-/// Takes the edges that leave a node into its dependents, or into the rules of its branch.
+/// Adds the edges that leave a node to its dependents, or to the rules of its branch.
 fn send(draft: &mut Draft<'_>, edges: Vec<Edge>, report: &mut Report) {
     let (conditional, plain): (Vec<Edge>, Vec<Edge>) =
         edges.into_iter().partition(|edge| edge.condition.is_some());
     let mut dependents = std::mem::take(&mut draft.node.dependents);
-    // What both lists name, the list of edges says more precisely.
+    // An entry of the edge list replaces the same target in `dependents`, because it is more precise.
     dependents.retain(|to| conditional.iter().all(|edge| edge.to != *to));
     for edge in &plain {
         if !dependents.contains(&edge.to) {
@@ -137,7 +139,8 @@ fn send(draft: &mut Draft<'_>, edges: Vec<Edge>, report: &mut Report) {
     match &mut draft.node.branch {
         Some(Branch::Conditional { rules, default }) => {
             rules.extend(further);
-            // An edge without a condition beside conditional ones, as without a branch.
+            // An edge without a condition beside conditional edges is the default, as for a node without a
+            // branch.
             if !spans.is_empty() && !says_default(draft.tree) {
                 *default = std::mem::take(&mut dependents);
             }
@@ -163,13 +166,15 @@ fn send(draft: &mut Draft<'_>, edges: Vec<Edge>, report: &mut Report) {
     draft.node.dependents = dependents;
 }
 
-/// Whether a node's branch has a default, be it an empty one. That of a `conditional` may stand in its config.
+/// Returns whether a node's branch has a default, even an empty one. The default of a `conditional` may be in
+/// its config.
 fn says_default(node: &Tree) -> bool {
     let holder = given(node, "branch").or_else(|| given(node, "config"));
     holder.is_some_and(|holder| given(holder, "default").is_some())
 }
 
-/// A join waits for its declared dependencies, then for the senders of its other edges. What loops back is not waited for.
+/// Sets the dependencies that each join waits for: first the declared ones, then the senders of other edges.
+/// A join does not wait for nodes that loop back to it.
 fn join(drafts: &mut [Draft<'_>], written: &[(NodeIndex, NodeIndex)]) {
     let mut incoming: Vec<Vec<NodeIndex>> = vec![Vec::new(); drafts.len()];
     let sent: Vec<BTreeSet<NodeIndex>> = drafts.iter().map(|draft| draft.node.targets().collect()).collect();

@@ -1,4 +1,5 @@
-//! Conditions that deny a field which may be missing: then they cannot be evaluated, and are not met either.
+//! Finds conditions that negate a field which may be missing. Such a condition cannot be evaluated and then
+//! counts as not met.
 
 use rhythm_syntax::Span;
 use rhythm_syntax::diagnostic::Diagnostic;
@@ -10,9 +11,9 @@ use crate::condition::{Condition, Origin, Suspect};
 use crate::ir::{Graph, NodeIndex, OnConditionError};
 use crate::patch::type_name;
 
-/// Of one condition.
+/// The suspect fields of one condition.
 pub struct Suspects {
-    /// The node whose output it looks at; nothing where it looks at something else.
+    /// The node whose output the condition reads, or `None` when it reads something else.
     pub owner: Option<NodeIndex>,
     pub span: Span,
     pub found: Vec<Suspect>,
@@ -27,7 +28,7 @@ impl Compiler<'_, '_> {
         }
     }
 
-    /// Once all nodes and their types are known.
+    /// Reports the suspects that no schema guarantees. Runs once all nodes and their types are known.
     pub(super) fn check_guards(&mut self, graph: &Graph) {
         for Suspects { owner, span, found } in std::mem::take(&mut self.suspects) {
             let is_told = |owner: NodeIndex| {
@@ -62,7 +63,7 @@ impl Compiler<'_, '_> {
     }
 }
 
-/// Whether a schema requires all of a path.
+/// Returns whether a schema requires every step of a path.
 fn is_certain(schema: &Value, steps: &[String]) -> bool {
     let Some((step, rest)) = steps.split_first() else { return true };
     let required = schema.get("required").and_then(Value::as_array);

@@ -1,5 +1,5 @@
-//! What a `human` node asks, of whom, and what happens when nobody answers. Its settings stand in `human_config` or in
-//! the config.
+//! Reads the settings of a `human` node: the question, its approvers, and the action on a timeout. They are
+//! in `human_config` or in the config.
 
 use rhythm_syntax::Span;
 use rhythm_syntax::diagnostic::Severity;
@@ -20,7 +20,8 @@ const POLICIES: [(&str, EscalationPolicy); 6] = [
     ("fail", EscalationPolicy::Fail),
 ];
 
-/// Settings of a question that a handler asks for, in the words of `human_config`.
+/// Reads the settings of an approval that a handler requests, with the keys of `human_config`. Fails with the
+/// first error when a setting is not valid.
 pub fn read_question(settings: &Value) -> Result<Human, String> {
     let empty = Tree::of(Value::Object(Map::new()), Span::new(0, 0));
     let tree = Tree::of(settings.clone(), Span::new(0, 0));
@@ -42,7 +43,7 @@ impl<'d> Compiler<'d, '_> {
             self.report.keys(own, keys::HUMAN, "`human_config`");
         }
         let empty = Tree { kind: TreeKind::Mapping(Vec::new()), span: node.span };
-        // The place that has any of these keys.
+        // Returns the block that has any of these keys.
         let holder = |stem: &str| {
             let has = |tree: &&Tree| tree.entries().iter().any(|entry| entry.key.starts_with(stem));
             own.filter(has).or(config.filter(has)).unwrap_or(&empty)

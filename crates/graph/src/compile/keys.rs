@@ -1,5 +1,6 @@
-//! Every key a document may have, by what it belongs to. Those at the end of a list are for people and drawing tools:
-//! nothing here reads them. A length that may be given in milliseconds may be given in every other unit.
+//! The keys that each part of a document may have. The keys at the end of a list are for people and drawing
+//! tools: this crate does not read them. A length that may be given in milliseconds may be given in every
+//! other unit.
 
 pub const ROOT: &[&str] = &[
     "nodes",

@@ -1,4 +1,5 @@
-//! Texts of a config that look like references and are none: a run would take them as they are, and nobody would notice.
+//! Reports texts of a config that look like references and are not. A run would use such a text unchanged,
+//! and the mistake would go unnoticed.
 
 use rhythm_syntax::diagnostic::{Diagnostic, excerpt};
 use rhythm_syntax::spanned_value::{Node as Tree, NodeKind as TreeKind};
@@ -9,7 +10,7 @@ use crate::codes;
 use crate::ir::NodeKind;
 use crate::reference::{Source, sources};
 
-/// What is written, and what it was meant to begin with.
+/// Words that people write, and the reference they mean.
 const WORDS: [(&str, &str); 4] =
     [("inputs", "$inputs"), ("input", "$inputs"), ("nodes", "$nodes"), ("node", "$nodes")];
 
@@ -18,7 +19,7 @@ impl Compiler<'_, '_> {
         match &config.kind {
             TreeKind::List(items) => items.iter().for_each(|item| self.check_mistaken(kind, item)),
             TreeKind::Mapping(entries) => {
-                // Programs have names of their own.
+                // Programs have variable names of their own.
                 let is_program = |key: &str| match kind {
                     NodeKind::Transform => key == "jq",
                     NodeKind::Filter | NodeKind::Loop => key == "condition",
@@ -51,7 +52,7 @@ impl Compiler<'_, '_> {
     }
 }
 
-/// The first part of a text that looks like a reference and is none, with what was meant.
+/// Returns the first part of a text that looks like a reference and is not, with the intended reference.
 fn mistaken(text: &str) -> Option<(String, String)> {
     if let Some(rest) = text.strip_prefix('$').filter(|rest| !rest.contains(char::is_whitespace)) {
         let meant = read(rest).filter(|meant| *meant != text)?;
@@ -68,7 +69,7 @@ fn mistaken(text: &str) -> Option<(String, String)> {
     None
 }
 
-/// The reference that a name and a path were meant to be, without its `$`.
+/// Returns the intended reference for a word and a path, both without their `$`.
 fn read(text: &str) -> Option<String> {
     let end = text.find(['.', '[']).unwrap_or(text.len());
     let (word, path) = text.split_at(end);

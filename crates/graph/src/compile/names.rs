@@ -1,4 +1,5 @@
-//! Which node a name means. Owns ids: which are good, which are given twice, and what an unknown name may have meant.
+//! Node ids: checks their form, finds duplicates, resolves names, and suggests the id that an unknown name
+//! may mean.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +13,16 @@ use super::report::{Report, given};
 use crate::codes;
 use crate::ir::NodeIndex;
 
-/// An id is at most this long, in characters.
+/// Maximum length of an id in characters.
 const LONGEST: usize = 128;
-/// Looking for what was meant takes time; a graph with more nodes, or more wrong names, does without.
+/// Suggestions cost time: only the first 1,000 ids are candidates, and only the first 50 unknown names get
+/// one.
 const CANDIDATES: usize = 1000;
 const SUGGESTIONS: usize = 50;
 
 #[derive(Default)]
 pub struct Names<'d> {
-    /// Of each node, as far as it has one.
+    /// The id of each node, or `None` for a node without a valid one.
     ids: Vec<Option<&'d str>>,
     indices: BTreeMap<&'d str, NodeIndex>,
     suggested: usize,
@@ -57,7 +59,7 @@ impl<'d> Names<'d> {
         self.indices.get(id).copied()
     }
 
-    /// What to do about a name nobody has.
+    /// Returns the help text for an unknown name.
     pub fn advice(&mut self, name: &str) -> String {
         self.suggested += 1;
         let candidates = self.ids.iter().flatten().copied().take(CANDIDATES);
@@ -68,7 +70,7 @@ impl<'d> Names<'d> {
     }
 }
 
-/// The id of a node and where it stands.
+/// Returns the id of a node and its span. Reports a missing or invalid id.
 fn id<'d>(tree: &'d Tree, report: &mut Report) -> Option<(&'d str, Span)> {
     if !matches!(tree.kind, TreeKind::Mapping(_)) {
         report.misfit(tree, "a node is a mapping", "write for example `{id: fetch, type: task}`");
@@ -106,7 +108,7 @@ fn id<'d>(tree: &'d Tree, report: &mut Report) -> Option<(&'d str, Span)> {
 }
 
 impl Compiler<'_, '_> {
-    /// The node a value names.
+    /// Returns the node that a value names. Reports an unknown name.
     pub(super) fn target(&mut self, tree: &Tree, key: &str) -> Option<NodeIndex> {
         let Some(name) = tree.as_str() else {
             self.report.misfit(tree, format!("`{key}` names nodes"), "write the id of a node");
@@ -121,7 +123,7 @@ impl Compiler<'_, '_> {
         found
     }
 
-    /// The nodes a list names, or a single name, each once; nothing when there is no such key.
+    /// Returns the nodes that a list or a single name refers to, each once, or `None` when the key is absent.
     pub(super) fn targets(&mut self, of: &Tree, key: &str) -> Option<Vec<NodeIndex>> {
         let tree = given(of, key)?;
         let items = match &tree.kind {

@@ -1,4 +1,4 @@
-//! One node of the document. What it says about others is put together in `edges.rs`.
+//! Compiles one node of the document. `edges.rs` connects it with the others.
 
 use rhythm_core::label::{self, MAX_LABEL};
 use rhythm_core::task::OnExhausted;
@@ -13,7 +13,8 @@ use crate::codes;
 use crate::ir::{Config, Human, Node, NodeIndex, NodeKind, NodeLimits, OnConditionError};
 use crate::node_type::NodeType;
 
-/// Tasks of types that do not name theirs. What an agent's config calls its `task` is meant for the agent.
+/// Task names of types that do not name a task. The `task` in an agent's config is an instruction for the
+/// agent, not a task name.
 pub const HTTP_TASK: &str = "http.request";
 const AGENT_TASK: &str = "agent";
 const JQ_TASK: &str = "rhythm.jq";
@@ -45,17 +46,17 @@ impl<'d, 'c> Compiler<'d, 'c> {
                 return self.human(tree, None);
             }
             let human = self.human(tree, found.tree());
-            // A person has as long as the node has.
+            // The person has no more time than the node.
             let timeout = [human.timeout, timeout, limits.deadline].into_iter().flatten().min();
             Human { timeout, ..human }
         });
-        // After those who read it word by word: what they have said is not said again.
+        // These checks come after the readers of single keys, so that an error is not reported twice.
         if let Some(kind) = kind {
             self.check_config(kind, &found, tree);
             self.check_config_keys(kind, &found);
             self.check_words(kind, &found);
         }
-        // What binds an agent stands beside its config, or in it.
+        // The restrictions of an agent are on the node or in its `agent_config`.
         let bound = |key: &str| match given(tree, "agent_config") {
             Some(own) if given(tree, key).is_none() && given(own, key).is_some() => own,
             _ => tree,
@@ -117,12 +118,13 @@ impl<'d, 'c> Compiler<'d, 'c> {
         }
     }
 
-    /// A node that names no type is a task, which somebody may not have meant.
+    /// Returns the node's type. A node without a type is a task, which gives a warning because it may be a
+    /// mistake.
     fn node_type(&mut self, tree: &Tree) -> Option<&'c NodeType> {
         let name = match given(tree, "type") {
             Some(_) => self.report.text(tree, "type")?,
             None => {
-                // What has no id is refused for that.
+                // A node without an id is refused for that reason alone.
                 if let Some(id) = place_of_id(tree) {
                     let help = "write `type: task` if that is meant; `rhythm node-types list` has the others";
                     let told = Diagnostic::new(codes::NO_TYPE, id, "is taken for a task").helped(help);
@@ -175,12 +177,12 @@ impl<'d, 'c> Compiler<'d, 'c> {
             .unwrap_or_else(|| rhythm_core::task::DEFAULT_QUEUE.to_owned())
     }
 
-    /// A filter's condition is one like any other.
+    /// Compiles the condition in the config of a filter.
     fn prepared(&mut self, kind: &NodeKind, config: Config, tree: Option<&Tree>) -> Config {
         let condition = tree.filter(|_| *kind == NodeKind::Filter).and_then(|tree| given(tree, "condition"));
         match (config, condition) {
             (Config::Inline(mut value), Some(tree)) => {
-                // It looks at items, not at what the node gives.
+                // The condition reads items, not the node's output.
                 let owner = self.owner.take();
                 value["condition"] = self.condition(tree);
                 self.owner = owner;
@@ -205,7 +207,7 @@ impl<'d, 'c> Compiler<'d, 'c> {
         }
     }
 
-    /// Of a node, or in the metadata for all of them.
+    /// Reads `on_condition_error` of a node, or of the metadata for all nodes.
     pub(super) fn on_condition_error(&mut self, tree: &Tree) -> Option<OnConditionError> {
         let found = given(tree, "on_condition_error")?;
         match (found.as_str(), &found.kind) {
@@ -239,10 +241,11 @@ impl<'d, 'c> Compiler<'d, 'c> {
     }
 }
 
-/// Tasks of ours with an input of their own form. `echo` gives back whatever it gets, as a handler would get it.
+/// Built-in tasks whose input has a form of its own. `echo` is not one: it returns the input that a handler
+/// would get.
 const OWN_FORM: [&str; 6] = ["sleep", "fail", HTTP_TASK, "rhythm.sandbox", JQ_TASK, "shell.exec"];
 
-/// Whether the task of a node is handed the config itself.
+/// Returns whether the node's task gets the config itself as its input.
 pub fn takes_config(kind: &NodeKind, config: Option<&Tree>, task: Option<&str>) -> bool {
     let name = match kind {
         NodeKind::Task => task,

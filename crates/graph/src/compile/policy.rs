@@ -1,4 +1,4 @@
-//! Bounds: limits of runs and nodes, retries, and what undoes a node's work.
+//! Reads the bounds: limits of runs and nodes, retries, and compensators.
 
 use rhythm_core::retry::{Backoff, PolicyError, RetryPolicy};
 use rhythm_core::time::Millis;
@@ -10,7 +10,8 @@ use super::{Compiler, keys};
 use crate::codes;
 use crate::ir::{Compensator, Limits};
 
-/// What people call how long a run may take, and how large a payload may be: nobody's limit is to be ignored over a word.
+/// Accepted names of the run's time limit and of the payload limit. There are several, so that a limit is not
+/// lost because of its name.
 const WALL_TIME: [&str; 10] = [
     "max_wall_time",
     "wall_time",
@@ -32,7 +33,7 @@ const BYTES: [&str; 6] = [
     "max_bytes_scanned",
 ];
 
-/// `limits` of a node.
+/// The `limits` of a node.
 #[derive(Default)]
 pub struct NodeBounds {
     pub deadline: Option<Millis>,
@@ -66,7 +67,7 @@ impl<'d> Compiler<'d, '_> {
         }
     }
 
-    /// A number of attempts, or a policy in the words of graphs or of tasks.
+    /// Reads a retry policy: a number of attempts, or a mapping with the keys of graphs or of tasks.
     pub(super) fn retry(&mut self, of: &Tree) -> Option<RetryPolicy> {
         let key = if given(of, "retry").is_some() { "retry" } else { "retries" };
         let tree = given(of, key)?;
@@ -100,7 +101,7 @@ impl<'d> Compiler<'d, '_> {
         Some(policy)
     }
 
-    /// Who wants nothing tried again may say 0: the first attempt is always made.
+    /// Reads a number of attempts. 0 is read as 1, for no retry: the first attempt is always made.
     fn attempts(&mut self, of: &Tree, key: &str) -> Option<u32> {
         match &given(of, key)?.kind {
             TreeKind::Scalar(Value::Number(number)) if whole(number) == Some(0) => Some(1),
@@ -113,7 +114,7 @@ impl<'d> Compiler<'d, '_> {
         policy.max_attempts = self.attempts(tree, "max_attempts").unwrap_or(policy.max_attempts);
         if let Some(delay) = self.delay(tree, &["backoff", "initial_delay"]) {
             policy.initial_delay = delay;
-            // Who asks for long pauses does not mean them to be cut.
+            // A delay longer than the default maximum raises the maximum instead of being cut.
             policy.max_delay = policy.max_delay.max(delay);
         }
         policy.max_delay = self.delay(tree, &["max_delay", "max_backoff"]).unwrap_or(policy.max_delay);
@@ -132,7 +133,8 @@ impl<'d> Compiler<'d, '_> {
         }
     }
 
-    /// `backoff` is a kind where it is a word, and a length otherwise.
+    /// Reads a delay. The key `backoff` holds a kind when its value is one of the three words, and a length
+    /// otherwise.
     fn delay(&mut self, tree: &Tree, stems: &[&str]) -> Option<Millis> {
         let is_kind = |stem: &str| {
             let word = given(tree, stem).and_then(Tree::as_str);

@@ -1,5 +1,5 @@
-//! Collects what is wrong, and reads the small values of a document while saying where they are not what they should be.
-//! What is null counts as absent.
+//! Collects diagnostics and reads the small values of a document, with a diagnostic for each value of the
+//! wrong form. Null counts as absent.
 
 use rhythm_core::duration;
 use rhythm_core::time::Millis;
@@ -24,7 +24,7 @@ impl Report {
         }
     }
 
-    /// A diagnostic with everything it can have.
+    /// Reports a diagnostic with all its parts.
     pub fn wrong(
         &mut self,
         code: Code,
@@ -36,7 +36,7 @@ impl Report {
         self.say(Diagnostic::new(code, span, label).titled(title).helped(help));
     }
 
-    /// Whether something within this place is refused already.
+    /// Returns whether an error was already reported within this span.
     pub fn refuses(&self, span: Span) -> bool {
         let outer = span.range();
         self.diagnostics.iter().filter(|said| said.severity == Severity::Error).any(|said| {
@@ -45,7 +45,7 @@ impl Report {
         })
     }
 
-    /// In the order of the source, what is said twice only once.
+    /// Returns the diagnostics in the order of the source, without duplicates and up to the limit.
     pub fn finish(&mut self) -> Vec<Diagnostic> {
         let mut diagnostics = std::mem::take(&mut self.diagnostics);
         diagnostics.sort_by(|a, b| (a.span, a.severity, a.code).cmp(&(b.span, b.severity, b.code)));
@@ -54,7 +54,8 @@ impl Report {
         diagnostics
     }
 
-    /// Tells of keys that are none of these. Whoever mistypes one gets an error: it would be ignored in silence otherwise.
+    /// Reports unknown keys. A key close to a known one is an error, because it would be ignored silently;
+    /// any other is a warning.
     pub fn keys(&mut self, of: &Node, known: &[&str], what: &str) {
         let lengths = lengths(known);
         for Entry { key, key_span, .. } in of.entries() {
@@ -63,7 +64,7 @@ impl Report {
                 continue;
             }
             let title = format!("{what} has no key `{}`", excerpt(key));
-            // What people note about a graph has no effect on it, however they spell it.
+            // Keys of the metadata have no effect on the graph, so a misspelled one is only a warning.
             let candidates = known.iter().copied().chain(lengths.iter().map(String::as_str));
             let meant = closest(key, candidates).filter(|_| what != METADATA);
             match meant {
@@ -82,7 +83,7 @@ impl Report {
         }
     }
 
-    /// A value that is not what it should be: `title` says what that is.
+    /// Reports a value of the wrong form; `title` names the right one.
     pub fn misfit(&mut self, node: &Node, title: impl Into<String>, help: &str) {
         let label = match &node.kind {
             NodeKind::Scalar(value @ (Value::Number(_) | Value::Bool(_))) => value.to_string(),
@@ -92,7 +93,7 @@ impl Report {
         self.wrong(codes::VALUE, node.span, label, title, help);
     }
 
-    /// A text, but none of those it may be.
+    /// Reports a text that is not one of the accepted words.
     pub fn unknown_word(&mut self, node: Option<&Node>, title: &str, help: &str) {
         if let Some(node) = node {
             self.wrong(codes::VALUE, node.span, "is not known", title, help);
@@ -107,12 +108,12 @@ impl Report {
         None
     }
 
-    /// A mapping under a key.
+    /// Returns the mapping under a key.
     pub fn block<'d>(&mut self, of: &'d Node, key: &str) -> Option<&'d Node> {
         self.mapping(given(of, key)?, key)
     }
 
-    /// A list under a key.
+    /// Returns the list under a key.
     pub fn list<'d>(&mut self, of: &'d Node, key: &str) -> Option<&'d [Node]> {
         let node = given(of, key)?;
         if let NodeKind::List(items) = &node.kind {
@@ -122,7 +123,7 @@ impl Report {
         None
     }
 
-    /// A text that is not empty.
+    /// Returns the text under a key. Reports an empty one.
     pub fn text<'d>(&mut self, of: &'d Node, key: &str) -> Option<&'d str> {
         let node = given(of, key)?;
         match node.as_str() {
@@ -138,7 +139,7 @@ impl Report {
         }
     }
 
-    /// A list of texts, or one of them.
+    /// Returns the texts under a key: a list or a single text.
     pub fn texts(&mut self, of: &Node, key: &str) -> Vec<String> {
         let Some(node) = given(of, key) else { return Vec::new() };
         let items = match &node.kind {
@@ -168,7 +169,7 @@ impl Report {
         None
     }
 
-    /// A whole number of at least 1.
+    /// Returns the whole number of at least 1 under a key.
     pub fn count(&mut self, of: &Node, key: &str) -> Option<u32> {
         let node = given(of, key)?;
         let count = match &node.kind {
@@ -184,7 +185,7 @@ impl Report {
         }
     }
 
-    /// A number or a text: `1.2` means the same as `"1.2"` to people.
+    /// Returns the version: a number or a text, because people use `1.2` and `"1.2"` for the same version.
     pub fn version(&mut self, of: &Node) -> Option<String> {
         match given(of, "version")?.kind {
             NodeKind::Scalar(Value::Number(ref number)) => Some(number.to_string()),
@@ -192,7 +193,8 @@ impl Report {
         }
     }
 
-    /// A length of time under a key that may end in its unit. A bare number is in that unit, or in seconds.
+    /// Returns the length of time under a key that may end in its unit. A bare number is in that unit, or in
+    /// seconds.
     pub fn length(&mut self, of: &Node, stem: &str) -> Option<Millis> {
         let (entry, unit) = of.entries().iter().filter(|entry| !entry.value.is_null()).find_map(|entry| {
             let unit = entry.key.strip_prefix(stem)?;
@@ -218,7 +220,7 @@ impl Report {
     }
 }
 
-/// Endings of the keys of lengths, and what a bare number is counted in.
+/// Suffixes of keys that hold a length, with the milliseconds in one unit of a bare number.
 const UNITS: [(&str, u64); 11] = [
     ("", 1000),
     ("_ms", 1),
@@ -233,10 +235,10 @@ const UNITS: [(&str, u64); 11] = [
     ("_days", 86_400_000),
 ];
 
-/// Whose keys are for people.
+/// The block whose keys are notes for people.
 pub const METADATA: &str = "metadata";
 
-/// What can be given in milliseconds can be given in every unit.
+/// Returns the keys of lengths in every unit, for all keys that exist in milliseconds.
 fn lengths(known: &[&str]) -> Vec<String> {
     let stems = known.iter().filter_map(|key| key.strip_suffix("_ms")).filter(|stem| known.contains(stem));
     stems.flat_map(|stem| UNITS.iter().map(move |(unit, _)| format!("{stem}{unit}"))).collect()
@@ -247,7 +249,7 @@ fn fraction(number: f64, unit: u64) -> Option<Millis> {
     (number >= 0.0 && millis < 9.0e18).then_some(Millis(millis as u64))
 }
 
-/// A number without a fraction, however it is written.
+/// Returns a number without a fraction as an integer, whether it is written as `3` or `3.0`.
 pub fn whole(number: &serde_json::Number) -> Option<u64> {
     let fraction =
         || number.as_f64().filter(|number| number.fract() == 0.0 && (0.0..9.0e15).contains(number));

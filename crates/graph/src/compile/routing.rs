@@ -1,4 +1,5 @@
-//! What decides where tokens go: `branch` and `loop`. A node of type `conditional` or `loop` may have them as its config.
+//! Reads `branch` and `loop`, which decide where tokens go. A node of type `conditional` or `loop` may have
+//! them as its config.
 
 use rhythm_syntax::diagnostic::Diagnostic;
 use rhythm_syntax::did_you_mean::closest;
@@ -32,7 +33,7 @@ impl<'d> Compiler<'d, '_> {
             }
             false => {
                 let written = self.report.list(block, "rules").unwrap_or_default();
-                // Edges with conditions are rules too.
+                // Edges with conditions count as rules.
                 let routed = node_id(node).is_some_and(|id| self.routed_by_edges.contains(id));
                 self.check_branch(block, !written.is_empty() || leads || routed, "rules");
                 let rules = written.iter().filter_map(|rule| self.rule(rule)).collect();

@@ -1,4 +1,5 @@
-//! The graph as a whole: where it begins and ends, that it goes forward, and that nothing sends more than it may.
+//! Checks the graph as a whole: its entries and terminals, cycles, loops, the number of tokens each node
+//! emits, and reachability.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ use super::report::Report;
 use crate::codes;
 use crate::ir::{Exit, ExitKind, Graph, NodeIndex};
 
-/// A cycle is told with at most this many of its nodes.
+/// Maximum number of nodes that the message about a cycle lists.
 const TOLD: usize = 8;
 
 pub fn settle(graph: &mut Graph, drafts: Vec<Draft<'_>>, report: &mut Report) {
@@ -34,7 +35,7 @@ pub fn settle(graph: &mut Graph, drafts: Vec<Draft<'_>>, report: &mut Report) {
     shape.check_reach(graph, report);
 }
 
-/// What of a node's text is pointed at.
+/// The parts of a node's source that diagnostics point at.
 struct Place<'d> {
     id: Span,
     tree: &'d rhythm_syntax::spanned_value::Node,
@@ -43,18 +44,18 @@ struct Place<'d> {
 }
 
 struct Shape<'d> {
-    /// Of each node, loop-backs left out.
+    /// Targets of each node, without the ways back of loops.
     targets: Vec<BTreeSet<NodeIndex>>,
     places: Vec<Place<'d>>,
 }
 
 impl Shape<'_> {
     fn ends(&self, graph: &mut Graph, report: &mut Report) {
-        // Whom a list names that nothing can use, dependents beside a branch for example, is not where a run begins.
+        // A node in a list that has no effect, such as dependents beside a branch, is still not an entry.
         let reached: BTreeSet<NodeIndex> = graph.nodes.iter().flat_map(|node| node.mentions()).collect();
         for (index, node) in graph.nodes.iter_mut().enumerate() {
             node.is_entry = !self.places[index].declares && !reached.contains(&index);
-            // A failure is no way to go on: who only has that ends its path.
+            // An error path does not count: a node with no other exit is terminal.
             let goes_on = |exit: &Exit<'_>| {
                 !matches!(exit.kind, ExitKind::LoopBack | ExitKind::Error) && !exit.to.is_empty()
             };
@@ -76,7 +77,8 @@ impl Shape<'_> {
         }
     }
 
-    /// Ranks every node. What is in a cycle, or behind one, cannot be ranked.
+    /// Ranks every node in topological order. Nodes in a cycle, and nodes behind one, get no rank. Reports
+    /// the cycles.
     fn order(&self, graph: &mut Graph, report: &mut Report) {
         let count = graph.nodes.len();
         let mut before = vec![0_usize; count];
@@ -142,7 +144,8 @@ impl Shape<'_> {
         false
     }
 
-    /// What an agent may choose from is not yet what it chooses.
+    /// Reports nodes that emit too many tokens at once. The list an agent chooses from does not count,
+    /// because it may choose fewer.
     fn check_fanout(&self, graph: &Graph, report: &mut Report) {
         for (index, node) in graph.nodes.iter().enumerate() {
             let (limit, name) = match node.max_fanout {

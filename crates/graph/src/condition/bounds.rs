@@ -1,4 +1,5 @@
-//! How much a condition may hold and use up. What is not refused before it runs is counted while it does.
+//! Limits on the size of a condition and on the work of one evaluation. A condition that cannot be refused in
+//! advance is counted while it runs.
 
 use std::fmt;
 
@@ -6,23 +7,24 @@ use serde_json::Value;
 
 use super::error::{ConditionError, ErrorKind};
 
-/// Bytes of an expression or a query.
+/// Maximum bytes of an expression or a query.
 pub(super) const MAX_SOURCE: usize = 4 * 1024;
-/// Bytes of a schema or a sandbox program: documents rather than expressions.
+/// Maximum bytes of a schema or a sandbox program.
 pub(super) const MAX_DOCUMENT: usize = 64 * 1024;
-/// How deep an expression, a query, a schema or a composite may nest.
+/// Maximum nesting of an expression, a query, a schema or a composite.
 pub(super) const MAX_DEPTH: usize = 64;
-/// How deep `all`, `exists`, `map` and `filter` may stand in one another.
+/// Maximum nesting of `all`, `exists`, `map` and `filter` in one another.
 pub(super) const MAX_MACROS: usize = 2;
-/// Bytes of the values a condition looks at.
+/// Maximum bytes of the values a condition reads.
 pub(super) const MAX_INPUT: usize = 1024 * 1024;
-/// How deep those values may nest: as deep as JSON is read.
+/// Maximum nesting of those values, the same as for reading JSON.
 const MAX_INPUT_DEPTH: usize = 128;
-/// Units of work in one evaluation. An operation takes [`OPERATION`], a byte looked at or copied takes one.
+/// Units of work in one evaluation. An operation takes [`OPERATION`] units; each byte read or copied takes
+/// one.
 pub(super) const FUEL: u64 = 10_000_000;
 pub(super) const OPERATION: u64 = 10;
 
-/// An evaluation that would take, or took, too much.
+/// The limit that an evaluation exceeded or would exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Limit {
     Input,
@@ -40,7 +42,7 @@ impl fmt::Display for Limit {
     }
 }
 
-/// What is left to use up.
+/// Units of work left in this evaluation.
 #[derive(Debug)]
 pub(super) struct Fuel(u64);
 
@@ -65,18 +67,19 @@ impl Fuel {
     }
 }
 
-/// The size of what a condition looks at.
+/// Size of the values a condition reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Size {
-    /// As JSON, roughly.
+    /// Approximate bytes as JSON.
     bytes: usize,
-    /// Values of any kind, each list and object one more.
+    /// Number of values of any kind; each list and object counts as one more.
     pub values: u64,
     pub depth: usize,
 }
 
 impl Size {
-    /// Adds a value, without recursion: how deep it nests is one of the questions.
+    /// Adds a value, without recursion because its nesting is not yet known. Fails at the first exceeded
+    /// limit.
     pub fn add(&mut self, value: &Value) -> Result<(), Limit> {
         let mut open = vec![(value, 1)];
         while let Some((value, depth)) = open.pop() {
@@ -118,13 +121,13 @@ impl Size {
         if depth > MAX_INPUT_DEPTH { Err(Limit::InputDepth) } else { Ok(()) }
     }
 
-    /// Before the members are listed: a list that cannot fit is not even begun.
+    /// Checks a length before its members are listed, so that a list that cannot fit is not visited.
     fn room(&self, members: usize) -> Result<(), Limit> {
         if members > MAX_INPUT { Err(Limit::Input) } else { Ok(()) }
     }
 }
 
-/// Refuses a text that is too long, or whose brackets nest too deep for any parser behind it.
+/// Refuses a text that is too long, or whose brackets nest too deep for a parser.
 pub(super) fn check_source(place: &str, source: &str) -> Result<(), ConditionError> {
     let too_large = |message: String| Err(ConditionError::new(ErrorKind::TooLarge, place, message));
     if source.len() > MAX_SOURCE {

@@ -1,4 +1,4 @@
-//! Conditions of one program, compiled once for each content.
+//! Cache of a program's conditions, compiled once for each content.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::{Condition, ConditionError};
 
-/// Gives the same compiled condition for the same content.
+/// Returns the same compiled condition for the same content.
 #[derive(Clone, Debug, Default)]
 pub struct Conditions(BTreeMap<[u8; 32], Arc<Condition>>);
 
@@ -23,7 +23,7 @@ impl Conditions {
         Ok(condition)
     }
 
-    /// How many different ones there are.
+    /// Returns the number of different conditions.
     pub fn len(&self) -> usize {
         self.0.len()
     }

@@ -1,9 +1,11 @@
-//! CEL expressions. The grammar is that of the `cel` crate; what it reads is checked and turned into an expression of
-//! our own ([`lower`]), because its evaluator counts nothing and copies what it walks over. Ours borrows from the scope
-//! and pays for every step ([`evaluate`]). Both agree where both answer: a test compares them.
+//! CEL expressions. The `cel` crate parses them. Its syntax tree is checked and translated into our own
+//! expression ([`lower`]), because the crate's evaluator has no work limit and copies the values it visits.
+//! Our evaluator borrows from the scope and counts every step ([`evaluate`]). A test compares the results of
+//! both.
 //!
-//! One thing differs on purpose. JSON does not tell 1 from 1.0, so a number that comes from data mixes with any other, and
-//! two of them divide without loss. Beside a whole number that the expression itself gives, it is a whole number.
+//! One difference is deliberate. JSON does not distinguish 1 from 1.0, so a number from data mixes with any
+//! other, and two such numbers divide without loss. Combined with a whole number written in the expression,
+//! it is a whole number.
 
 mod evaluate;
 mod expression;
@@ -38,13 +40,13 @@ pub(super) struct Cel {
     reads: Reads,
 }
 
-/// Which values an expression can look at.
+/// The values an expression can read.
 #[derive(Debug, Default)]
 struct Reads {
     output: bool,
     inputs: bool,
     context: bool,
-    /// The nodes it names, as long as it names them all.
+    /// The nodes it names. Complete unless `context` is set.
     nodes: std::collections::BTreeSet<String>,
 }
 
@@ -53,19 +55,20 @@ impl Cel {
         Self::compile(fields.text("expression")?, false)
     }
 
-    /// The expression of a comparison between nodes, which calls the output of this one `current.output`.
+    /// Compiles the expression of a comparison between nodes, where this node's output is `current.output`.
     pub fn comparison(fields: &Fields<'_>) -> Result<Self, ConditionError> {
         Self::compile(fields.text("expression")?, true)
     }
 
     fn compile(source: &str, current: bool) -> Result<Self, ConditionError> {
         check_source("expression", source)?;
-        // The parser counts its depth everywhere but here. Quotes are not looked at: a comment could hide them.
+        // The parser does not count its depth for `?`. Quotes are not considered, because a comment could
+        // hide them.
         if source.bytes().filter(|&byte| byte == b'?').count() > MAX_DEPTH {
             let message = format!("it has more than {MAX_DEPTH} question marks");
             return Err(ConditionError::new(ErrorKind::TooLarge, "expression", message));
         }
-        // Nor does it here, where it takes two signs for none.
+        // Nor does the parser count signs in a row: it drops two signs as none.
         if longest_sign(source) > MAX_DEPTH {
             let message = format!("it has more than {MAX_DEPTH} signs in a row");
             return Err(ConditionError::new(ErrorKind::TooLarge, "expression", message));
@@ -82,7 +85,7 @@ impl Cel {
                     format!("line {line}, column {column}: there is no `{found}`: write `{instead}`");
                 return ConditionError::new(ErrorKind::Syntax, "expression", message);
             }
-            // One without a place only says that the parser gave up.
+            // An error without a position only says that the parser gave up.
             let placed = errors.errors.iter().find(|error| error.pos.0 > 0);
             let message = placed.map_or_else(
                 || "it is no expression".to_owned(),
@@ -139,7 +142,7 @@ impl Reads {
     }
 }
 
-/// What `$` stands for: `$.x` is `output.x`.
+/// Replacement of `$`: `$.x` is `output.x`.
 const DOLLAR: &str = "output";
 
 fn without_dollars(source: &str) -> String {
@@ -154,7 +157,7 @@ fn without_dollars(source: &str) -> String {
     text
 }
 
-/// The column of `source` that became this place of the text without dollars.
+/// Returns the column in `source` that belongs to this position in the text without dollars.
 fn column_before_dollars(source: &str, (line, column): (isize, isize)) -> isize {
     let longer = DOLLAR.len() as isize - 1;
     let start: usize = source.split_inclusive('\n').take(line as usize - 1).map(str::len).sum();

@@ -1,4 +1,4 @@
-//! Comparing JSON values: numbers by what they are worth, texts by code points, everything else only for equality.
+//! Compares JSON values: numbers by value, texts by code points, everything else only for equality.
 
 use std::cmp::Ordering;
 
@@ -8,7 +8,7 @@ use super::bounds::{Fuel, Limit};
 use super::error::ConditionError;
 use super::fields::malformed;
 
-/// `==` and its kin, also behind `sum_` and the like.
+/// The comparison operators, also used in names such as `sum_gt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Relation {
     Equal,
@@ -32,7 +32,7 @@ impl Relation {
         })
     }
 
-    /// The spelling inside names: `sum_gt`, `length_eq`.
+    /// Parses the spelling inside names: `sum_gt`, `length_eq`.
     pub fn of_word(text: &str) -> Option<Self> {
         Some(match text {
             "eq" => Self::Equal,
@@ -57,7 +57,7 @@ impl Relation {
     }
 }
 
-/// How one value is held against another.
+/// Operator between two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operator {
     Relation(Relation),
@@ -65,7 +65,7 @@ pub(super) enum Operator {
     Contains,
 }
 
-/// Why a comparison has no answer.
+/// Reason that a comparison has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Incomparable {
     Limit(Limit),
@@ -126,7 +126,7 @@ impl Operator {
     }
 }
 
-/// Whether a list has an item, a text a part, or an object a name.
+/// Returns whether a list has an item, a text a part, or an object a name.
 fn contains(whole: &Value, part: &Value, fuel: &mut Fuel) -> Result<bool, Incomparable> {
     match (whole, part) {
         (Value::Array(items), _) => {
@@ -149,7 +149,7 @@ fn contains(whole: &Value, part: &Value, fuel: &mut Fuel) -> Result<bool, Incomp
     }
 }
 
-/// Deep equality, in which 1 and 1.0 are the same.
+/// Deep equality, where 1 equals 1.0.
 pub(super) fn equal(left: &Value, right: &Value, fuel: &mut Fuel) -> Result<bool, Limit> {
     fuel.operation()?;
     Ok(match (left, right) {
@@ -199,7 +199,7 @@ pub(super) fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// A number without rounding: whole ones stay whole.
+/// A number without rounding: whole numbers stay whole.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Num {
     Int(i128),
@@ -222,7 +222,7 @@ impl Num {
         }
     }
 
-    /// Exact, also between a whole number and a fraction. Only what is not a number has no order.
+    /// Compares exactly, also a whole number with a fraction. Only NaN has no order.
     pub fn order(self, other: Self) -> Option<Ordering> {
         match (self, other) {
             (Self::Int(left), Self::Int(right)) => Some(left.cmp(&right)),
@@ -232,7 +232,7 @@ impl Num {
         }
     }
 
-    /// Whole numbers are added exactly as long as they fit.
+    /// Adds. Whole numbers are added exactly while the sum fits.
     pub fn plus(self, other: Self) -> Self {
         match (self, other) {
             (Self::Int(left), Self::Int(right)) => match left.checked_add(right) {

@@ -1,5 +1,5 @@
-//! AND, OR and NOT over other conditions. A member that decides ends the matter, whatever the others could not say;
-//! a sandbox is asked only when nothing else decides.
+//! AND, OR and NOT over other conditions. A member that decides the result does so even if others are not
+//! evaluable. A sandbox is asked only when no other member decides.
 
 use super::bounds::MAX_DEPTH;
 use super::error::{ConditionError, ErrorKind};
@@ -60,7 +60,8 @@ impl Composite {
     }
 }
 
-/// The first question still open wins over a reason: its answer may yet decide.
+/// Combines the members. An open sandbox question takes precedence over a not evaluable member, because its
+/// answer may still decide.
 fn decide(
     members: &[Condition],
     scope: &Scope<'_>,

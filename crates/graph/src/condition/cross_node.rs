@@ -1,4 +1,4 @@
-//! `cross_node_comparison`: the output of this node against that of another, or against a value.
+//! `cross_node_comparison`: compares the output of this node with that of another node, or with a value.
 
 use serde_json::Value;
 
@@ -73,7 +73,7 @@ fn side(fields: &Fields<'_>, name: &str) -> Result<Side, ConditionError> {
 }
 
 fn read_side(source: &Value) -> Result<Side, ConditionError> {
-    // A bare value is itself.
+    // A bare value stands for itself.
     if matches!(source, Value::Number(_) | Value::Bool(_) | Value::String(_)) {
         return Ok(Side::Value(source.clone()));
     }
@@ -129,7 +129,8 @@ impl Side {
     }
 }
 
-/// `output.items[0].price`. What begins with neither `output` nor `metadata` is looked for in the output.
+/// A path such as `output.items[0].price`. A path that begins with neither `output` nor `metadata` is looked
+/// up in the output.
 #[derive(Debug)]
 pub(super) struct Path {
     metadata: bool,
@@ -185,7 +186,7 @@ impl Path {
 
     fn find<'a>(&self, root: &'a Value) -> Option<&'a Value> {
         self.steps.iter().try_fold(root, |value, step| match step {
-            // `items.1.price` is `items[1].price`.
+            // `items.1.price` means `items[1].price`.
             Step::Name(name) => match value {
                 Value::Array(items) => items.get(name.parse::<usize>().ok()?),
                 other => other.get(name),

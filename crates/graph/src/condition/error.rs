@@ -1,6 +1,6 @@
-//! What is wrong with a condition as it is written.
+//! Errors in the written form of a condition.
 
-/// Why a condition is refused.
+/// Reason that a condition is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
     /// A field is missing, unknown or of the wrong type.
@@ -18,7 +18,7 @@ pub enum ErrorKind {
 #[error("{place}: {message}")]
 pub struct ConditionError {
     pub kind: ErrorKind,
-    /// Which field, such as `conditions[1].expression`.
+    /// The field with the error, such as `conditions[1].expression`.
     pub place: String,
     pub message: String,
 }
@@ -28,7 +28,7 @@ impl ConditionError {
         Self { kind, place: place.into(), message: message.into() }
     }
 
-    /// The same error, seen from the condition around it.
+    /// Returns the same error with its place seen from the enclosing condition.
     pub(super) fn within(self, outer: &str) -> Self {
         Self { place: format!("{outer}.{}", self.place), ..self }
     }

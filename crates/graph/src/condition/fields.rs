@@ -1,4 +1,4 @@
-//! The fields of a condition, read with one message for each way they can be wrong.
+//! Reads the fields of a condition, with one message for each kind of error.
 
 use serde_json::{Map, Value};
 
@@ -14,12 +14,12 @@ impl<'a> Fields<'a> {
         source.as_object().map(Self).ok_or_else(malformed)
     }
 
-    /// Null is as good as absent.
+    /// Returns a field; null counts as absent.
     pub fn get(&self, name: &str) -> Option<&'a Value> {
         self.0.get(name).filter(|value| !value.is_null())
     }
 
-    /// As [`Self::get`], but null is a value.
+    /// Returns a field; null counts as a value.
     pub fn given(&self, name: &str) -> Option<&'a Value> {
         self.0.get(name)
     }
@@ -38,7 +38,7 @@ impl<'a> Fields<'a> {
         value.as_bool().ok_or_else(|| malformed(name, "it is true or false"))
     }
 
-    /// A whole number from 1 to `most`.
+    /// Returns a whole number from 1 to `most`.
     pub fn count(&self, name: &str, default: u64, most: u64) -> Result<u64, ConditionError> {
         let Some(value) = self.get(name) else { return Ok(default) };
         let fits = value.as_u64().filter(|count| (1..=most).contains(count));

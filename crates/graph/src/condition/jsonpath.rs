@@ -1,5 +1,6 @@
-//! `jsonpath`: what a query finds in the output, against a value. A query that finds several values is satisfied when
-//! one of them is; how many there are and what they add up to is asked with `length_`, `sum_` and the like.
+//! `jsonpath`: compares the values that a query finds in the output with a value. A query that finds several
+//! values is satisfied when one of them is. `length_`, `sum_` and similar operators test the number or the
+//! aggregate of the values.
 
 mod cost;
 
@@ -16,7 +17,8 @@ use cost::Shape;
 #[derive(Debug)]
 pub(super) struct JsonPathCondition {
     path: JsonPath,
-    /// What leads to where several values are looked for: if that is missing, so are they.
+    /// The part of the query before the first step that can find several values. When it finds no value, the
+    /// condition is not met.
     to_several: Option<JsonPath>,
     shape: Shape,
     test: Test,
@@ -27,7 +29,7 @@ pub(super) struct JsonPathCondition {
 enum Test {
     Each(Operator),
     Exists,
-    /// The length of what a path leads to, or the number of values a query finds.
+    /// The length of the one value found, or the number of values found.
     Length(Operator),
     Aggregate(Aggregate, Relation),
 }
@@ -84,7 +86,7 @@ impl JsonPathCondition {
         match self.test {
             Test::Exists => Ok(Value::Bool(!found.is_empty()) == self.value),
             Test::Each(operator) => {
-                // A value of the wrong type does not hide one that fits.
+                // A value of the wrong type does not hide a value that satisfies the comparison.
                 let mut reason = None;
                 for value in found {
                     match operator.compare(value, &self.value, &mut fuel) {
@@ -111,7 +113,8 @@ impl JsonPathCondition {
         }
     }
 
-    /// A query that can only find one value asks for the length of that value; none is no length at all.
+    /// Returns the length of the value when the query can find only one, else the number of values found.
+    /// `None` when the single value is missing.
     fn length(&self, found: &[&Value]) -> Result<Option<usize>, Incomparable> {
         match (self.shape.is_singular(), found) {
             (false, found) => Ok(Some(found.len())),
@@ -123,7 +126,8 @@ impl JsonPathCondition {
         }
     }
 
-    /// Over the values found, or over the items of the one list found. Nothing adds up to 0, and has no least.
+    /// Aggregates the values found, or the items of the one list found. The sum of no values is 0; they have
+    /// no minimum, maximum or average.
     fn aggregate(&self, aggregate: Aggregate, found: &[&Value]) -> Result<Option<Num>, Incomparable> {
         let numbers: Vec<Num> = match (self.shape.is_singular(), found) {
             (true, []) => return Ok(None),
@@ -150,7 +154,8 @@ impl JsonPathCondition {
     }
 }
 
-/// The beginning of a query, up to the first part that may find several values; nothing when none does.
+/// Returns the beginning of a query up to the first part that can find several values, or `None` when no part
+/// can.
 fn one_place(query: &str) -> Option<&str> {
     let mut at = query.find('$')? + 1;
     loop {
@@ -168,7 +173,7 @@ fn one_place(query: &str) -> Option<&str> {
     }
 }
 
-/// The length of `'name']` or `0]`, if that is what follows.
+/// Returns the length of a leading `'name']` or `0]`, if there is one.
 fn single(rest: &str) -> Option<usize> {
     let inner = rest.trim_start();
     let end = match inner.chars().next()? {
@@ -226,7 +231,7 @@ fn test(operator: &str, length: bool) -> Result<Test, ConditionError> {
     })
 }
 
-/// A value that no result could ever be compared with is a mistake of the author.
+/// Refuses a value that no result could be compared with.
 fn check_value(test: Test, value: &Value) -> Result<(), ConditionError> {
     if let Err(limit) = Size::of(value) {
         return Err(ConditionError::new(ErrorKind::TooLarge, "value", limit.to_string()));

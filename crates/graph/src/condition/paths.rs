@@ -1,4 +1,4 @@
-//! Where a condition looks, for people: which field was not there, and which one may not be.
+//! The fields a condition reads, for messages: which field is missing, and which one may be.
 
 use std::fmt;
 
@@ -7,10 +7,10 @@ use serde_json::Value;
 use super::cel::walk;
 use super::scope::Scope;
 
-/// What of a value is shown, in characters.
+/// Characters shown of a value.
 const SHOWN: usize = 120;
 
-/// A field of what a condition sees.
+/// A field of the values that a condition reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
     pub origin: Origin,
@@ -25,7 +25,7 @@ pub enum Origin {
     Node(String),
 }
 
-/// A field that is negated without asking whether it is there.
+/// A field that is negated without a check that it exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suspect {
     pub path: Path,
@@ -38,12 +38,12 @@ impl Path {
         self
     }
 
-    /// Whether it is the other path, or leads on from it.
+    /// Returns whether this is the other path or a part below it.
     pub fn reaches(&self, other: &Self) -> bool {
         self.origin == other.origin && self.steps.starts_with(&other.steps)
     }
 
-    /// What it leads to, or what is the last thing on the way.
+    /// Describes the value at this path, or the last value that exists on the way to it.
     fn look(&self, scope: &Scope<'_>) -> String {
         let value = match &self.origin {
             Origin::Output => Some(scope.output),
@@ -87,7 +87,8 @@ impl fmt::Display for Path {
     }
 }
 
-/// What a condition that could not be evaluated looked at: what was not there, or else what was.
+/// Describes the fields a condition read that could not be evaluated: the missing ones, or else the first
+/// three.
 pub fn told(paths: &[Path], scope: &Scope<'_>) -> String {
     let missing: Vec<&Path> = paths.iter().filter(|path| !path.is_there(scope)).collect();
     let told = if missing.is_empty() { paths.iter().take(3).collect() } else { missing };
@@ -103,7 +104,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// How a condition is written, in a line.
+/// Returns a condition as one line of text.
 pub fn written(source: &Value) -> String {
     let text = |key: &str| source.get(key).and_then(Value::as_str);
     match (text("expression"), text("query"), text("operator")) {

@@ -1,18 +1,19 @@
-//! Regular expressions: of the engine that never looks back, small once compiled, and paid for before they run.
+//! Regular expressions, in an engine without backtracking. The compiled size is limited, and the cost is paid
+//! before a match runs.
 
 use regex::{Regex, RegexBuilder};
 
 use super::bounds::{Fuel, Limit};
 
 const MAX_PATTERN: usize = 1024;
-/// Compiled sizes that are tried, in bytes: the first that is enough says how costly the pattern is.
+/// Compiled sizes to try, in bytes. The first that is enough gives the cost of the pattern.
 const SIZES: [usize; 6] = [1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 19];
-/// What the engine may keep of the automaton it builds as it goes.
+/// Maximum bytes of the automaton that the engine builds while it matches.
 const DFA: usize = 1 << 18;
-/// Compiled bytes behind one unit of work for each byte looked at: a state takes about 32.
+/// Compiled bytes for each unit of work per byte read. One state takes about 32 bytes.
 const BYTES_A_UNIT: u64 = 256;
 
-/// A pattern and what it takes to look at one byte with it, at worst.
+/// A pattern with its worst-case cost for one byte of text.
 #[derive(Debug)]
 pub(super) struct Pattern {
     regex: Regex,
@@ -40,7 +41,7 @@ impl Pattern {
     }
 }
 
-/// The last line of the library's message, which says what is wrong; the others draw where.
+/// Returns the last line of the library's message, which names the error. The other lines draw its position.
 fn first_words(message: &str) -> String {
     message.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
 }

@@ -1,5 +1,5 @@
-//! `python_sandbox`: a program that decides. It runs elsewhere, as the task [`SANDBOX_TASK`]; here it is only asked for,
-//! and the recorded answer is read.
+//! `python_sandbox`: a condition decided by a program. The program runs elsewhere, as the task
+//! [`SANDBOX_TASK`]. This file builds the call and reads the recorded answer.
 
 use std::collections::BTreeMap;
 
@@ -12,31 +12,31 @@ use super::error::{ConditionError, ErrorKind};
 use super::fields::{Fields, malformed};
 use super::{Scope, Verdict};
 
-/// The task that evaluates, with a [`SandboxCall`] for input and the program's result for output.
+/// Name of the task that runs the program. Its input is a [`SandboxCall`], its output the program's result.
 pub const SANDBOX_TASK: &str = "rhythm.sandbox";
 
-/// Where a program finds the run's inputs among the nodes.
+/// Key of the run's inputs in the context, among the nodes.
 const INPUTS: &str = "inputs";
 const TIMEOUT_MS: u64 = 1_000;
 const MOST_TIMEOUT_MS: u64 = 60_000;
 const MEMORY_MB: u64 = 50;
 const MOST_MEMORY_MB: u64 = 512;
 
-/// What a sandbox is asked: its serialised form is the input of the task.
+/// Request to a sandbox. Its serialised form is the input of the task.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SandboxCall {
-    /// Which program of the condition, counted from 0 in order of appearance. Not part of the task's input.
+    /// Number of the program in the condition, from 0 in order of appearance. Not part of the task's input.
     #[serde(skip)]
     pub index: u32,
     pub code: String,
     pub output: Value,
-    /// `{node: {output, metadata}}`, and the run's inputs as `inputs` unless that is a node.
+    /// `{node: {output, metadata}}`, with the run's inputs as `inputs` unless a node has that id.
     pub context: Value,
     pub timeout_ms: u64,
     pub max_memory_mb: u64,
 }
 
-/// What a sandbox answered, or why it did not.
+/// Answer of a sandbox, or the reason it gave none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
@@ -46,7 +46,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// Reads the task's output.
+    /// Converts the task's output to an answer.
     pub fn of(result: &Value) -> Self {
         match result {
             Value::Bool(true) => Self::Met,
@@ -56,7 +56,7 @@ impl Answer {
     }
 }
 
-/// The answers that are known, by [`SandboxCall::index`].
+/// The answers received so far, by [`SandboxCall::index`].
 pub type Answers = BTreeMap<u32, Answer>;
 
 #[derive(Debug)]
@@ -70,7 +70,7 @@ pub(super) struct Sandbox {
 #[derive(Debug)]
 enum Program {
     Code(String),
-    /// A reference that nothing was found for.
+    /// A reference without content.
     Unknown(String),
 }
 

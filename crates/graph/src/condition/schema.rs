@@ -1,5 +1,5 @@
-//! `schema_validation`: whether the output fits a JSON Schema. References stay inside of the schema and nothing is ever
-//! fetched; what a schema can cost is counted before it is compiled.
+//! `schema_validation`: whether the output fits a JSON Schema. References stay inside the schema, and no
+//! address is ever fetched. The cost of a schema is computed before it is compiled.
 
 mod cost;
 
@@ -11,7 +11,7 @@ use super::error::{ConditionError, ErrorKind};
 use super::fields::{Fields, malformed};
 use super::{Scope, Verdict};
 
-/// Bytes of a pattern once compiled.
+/// Maximum bytes of a compiled pattern.
 const PATTERN_SIZE: usize = 1 << 16;
 
 #[derive(Debug)]
@@ -26,7 +26,7 @@ enum Source {
         validator: Box<Validator>,
         cost: u64,
     },
-    /// A reference that nothing was found for.
+    /// A reference without content.
     Unknown(String),
 }
 
@@ -71,7 +71,7 @@ fn compile(schema: &Value) -> Result<Source, ConditionError> {
     Ok(Source::Compiled { validator: Box::new(validator), cost })
 }
 
-/// Messages of the library quote the schema.
+/// Shortens a message of the library, which quotes the schema.
 fn shorten(message: &str) -> String {
     const SHOWN: usize = 200;
     match message.char_indices().nth(SHOWN) {

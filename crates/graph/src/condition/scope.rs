@@ -1,4 +1,5 @@
-//! What a condition can see: the output of the node it belongs to, what nodes before it gave, the run's inputs.
+//! The values a condition can read: the output of its node, the outputs of earlier nodes, and the run's
+//! inputs.
 
 use std::collections::BTreeMap;
 
@@ -6,17 +7,17 @@ use rhythm_core::time::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Everything is borrowed: building a scope copies no output.
+/// Borrows every value, so building a scope copies no output.
 #[derive(Clone, Debug)]
 pub struct Scope<'a> {
     /// The output of the current node.
     pub output: &'a Value,
-    /// The nodes that have ended, by id: `ctx` in expressions.
+    /// The nodes that have ended, by id. Expressions call this `ctx`.
     pub context: BTreeMap<&'a str, Past<'a>>,
     pub inputs: &'a Value,
 }
 
-/// What a node gave when it last ended.
+/// Output of a node from the last time it ended.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Past<'a> {
     pub output: &'a Value,
@@ -25,7 +26,7 @@ pub struct Past<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Metadata {
-    /// Seen as text, RFC 3339 in UTC with milliseconds: such texts are in the order of time.
+    /// Written as RFC 3339 in UTC with milliseconds, so that the texts sort by time.
     #[serde(serialize_with = "as_text")]
     pub completed_at: Timestamp,
     pub duration_ms: u64,

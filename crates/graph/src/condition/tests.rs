@@ -1,4 +1,4 @@
-//! Conditions as users write them, and what they come to.
+//! Conditions as users write them, with their verdicts.
 
 mod composites;
 mod cross_nodes;
@@ -15,7 +15,7 @@ use super::*;
 const COMPLETED: Metadata =
     Metadata { completed_at: Timestamp(1_794_774_600_123), duration_ms: 1_500, attempt: 2 };
 
-/// Evaluates with what nodes gave before, without answers of sandboxes.
+/// Evaluates with earlier node outputs and without sandbox answers.
 fn verdict_with(condition: &Value, output: &Value, past: &[(&str, Value)]) -> Verdict {
     let compiled = Condition::compile(condition).unwrap_or_else(|error| panic!("{condition}: {error}"));
     let context = past.iter().map(|(node, output)| (*node, Past { output, metadata: COMPLETED })).collect();

@@ -1,7 +1,8 @@
-//! Looking over the text of expressions and queries without parsing them: what is inside quotes, and what is not.
+//! Scans the text of expressions and queries without parsing it, and separates quoted from unquoted bytes.
 
-/// Every byte outside of string literals, with its place. A backslash inside of quotes protects what follows, except
-/// in CEL's raw strings (`r'\\'`); three quotes come out right because an empty string is followed by a string.
+/// Returns every byte outside string literals, with its position. A backslash inside quotes escapes the next
+/// byte, except in CEL's raw strings (`r'\\'`). Triple quotes need no special case: they read as an empty
+/// string followed by a string.
 pub(super) fn outside_quotes(source: &str) -> impl Iterator<Item = (usize, u8)> + '_ {
     let mut quote = None;
     let (mut escaped, mut raw, mut before) = (false, false, b' ');
@@ -30,7 +31,7 @@ pub(super) fn outside_quotes(source: &str) -> impl Iterator<Item = (usize, u8)> 
     })
 }
 
-/// How deep brackets of any kind nest; quotes are not looked into.
+/// Returns the nesting depth of brackets of any kind, outside quotes.
 pub(super) fn bracket_depth(source: &str) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     for (_, byte) in outside_quotes(source) {
@@ -46,7 +47,7 @@ pub(super) fn bracket_depth(source: &str) -> usize {
     deepest
 }
 
-/// The longest row of one sign, `!` or `-`, outside of quotes and comments: each stands in front of the next.
+/// Returns the length of the longest sequence of one sign, `!` or `-`, outside quotes and comments.
 pub(super) fn longest_sign(source: &str) -> usize {
     let (mut longest, mut length, mut before, mut comment) = (0, 0, b' ', false);
     for (_, byte) in outside_quotes(source) {

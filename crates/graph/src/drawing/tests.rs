@@ -92,7 +92,7 @@ fn names_of_types_and_tasks_cannot_break_out_of_their_labels() {
     assert!(!to_mermaid(&drawing).contains("<script"));
 }
 
-/// A tree in which every node but the root loops back to its sender.
+/// A tree where every node except the root loops back to its sender.
 #[test]
 fn what_is_wide_and_goes_round_often_can_be_drawn() {
     let mut source = "nodes:\n  - {id: n0}\n".to_owned();
@@ -114,7 +114,7 @@ fn nothing_covers_anything() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Edges forward at random.
+    /// Uses random forward edges.
     #[test]
     fn whatever_compiles_can_be_drawn(edges in prop::collection::vec((0..12_usize, 0..12_usize), 0..24)) {
         let nodes: Vec<String> = (0..12).map(|n| format!("{{id: n{n}}}")).collect();

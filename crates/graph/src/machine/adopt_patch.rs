@@ -1,5 +1,5 @@
-//! Patches of one run: a checked proposal, compared with where the tokens are. It is adopted whole, or refused with the
-//! reason while the run goes on untouched.
+//! Patches of one run. A checked proposal is compared with the positions of the tokens. It is adopted whole,
+//! or refused with the reason while the run goes on unchanged.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,19 +19,19 @@ use super::{Machine, Stopped};
 use crate::ir::{Human, Node, NodeIndex};
 use crate::patch::{self, Changed, Refused, codes};
 
-/// Whoever sends a patch in the name of an agent's node is held to that agent's limits.
+/// Prefix of an actor that sends a patch for an agent's node. Such a patch must respect that agent's limits.
 const AGENT: &str = "agent:";
 
-/// Who wants it, and why.
+/// Author of a patch, with the reason given.
 struct Author {
     name: String,
     reason: String,
-    /// The agent's node.
+    /// The agent's node, when an agent is the author.
     agent: Option<String>,
 }
 
 impl Machine<'_> {
-    /// A patch somebody sent.
+    /// Handles a patch sent from outside.
     pub fn patch(&mut self, patched: &Patched) -> Stopped {
         let operations = self.memory.values.add(patched.operations.clone());
         let operations = self.look(operations)?;
@@ -59,7 +59,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The patch an agent's answer brings along, and the answer without it.
+    /// Returns an agent's answer without its patch, and the patch, when the answer holds one.
     pub fn take_patch(&mut self, value: ValueId) -> Stopped<Option<(ValueId, ValueId)>> {
         let answer = self.look(value)?;
         let Some(patch) = answer.get("patch").filter(|patch| !patch.is_null()).cloned() else {
@@ -67,13 +67,14 @@ impl Machine<'_> {
         };
         let mut rest = Value::clone(&answer);
         if let Some(fields) = rest.as_object_mut() {
-            // In place, so that the order of the others stays.
+            // In place, so that the other keys keep their order.
             fields.retain(|key, _| key != "patch");
         }
         Ok(Some((self.made(rest), self.made(patch))))
     }
 
-    /// Applied before the answer is routed; put before a person first where the node wants that.
+    /// Applies an agent's patch before its answer is routed. When the node requires approval, a person
+    /// decides first.
     pub fn agent_patch(
         &mut self,
         mut visit: Visit,
@@ -112,7 +113,7 @@ impl Machine<'_> {
         self.route_decided(visit, question.command, question.value)
     }
 
-    /// An agent's result goes on when somebody has decided about every patch that was sent in its name before.
+    /// Routes an agent's result once every earlier patch from this agent has been decided.
     pub fn route_decided(&mut self, mut visit: Visit, command: Option<CommandId>, value: ValueId) -> Stopped {
         let mut proposals = self.memory.proposals.iter();
         let asked = proposals.find(|(_, proposal)| proposal.node == visit.node).map(|(asked, _)| *asked);
@@ -126,7 +127,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The agent is still at its node: its token is one of those the patch is compared with.
+    /// Considers the patch of an agent whose visit just ended. The agent still counts as being at its node,
+    /// so its token is compared with the patch too.
     fn consider_from(&mut self, visit: &Visit, node: &Node, patch: ValueId) -> Stopped {
         let (author, operations) = self.asked_by(&node.id, patch)?;
         let number = visit.tokens[0].id;
@@ -136,7 +138,7 @@ impl Machine<'_> {
         considered
     }
 
-    /// A bare list, or `{operations, reason}`.
+    /// Reads a patch: a bare list of operations, or `{operations, reason}`.
     fn asked_by(&mut self, node: &str, patch: ValueId) -> Stopped<(Author, Value)> {
         let patch = self.look(patch)?;
         let operations = patch.get("operations").unwrap_or(&patch).clone();
@@ -145,7 +147,7 @@ impl Machine<'_> {
         Ok((Author { name: format!("{AGENT}{node}"), reason, agent: Some(node.to_owned()) }, operations))
     }
 
-    /// Adopts or refuses.
+    /// Adopts or refuses a patch.
     fn consider(&mut self, author: &Author, operations: &Value) -> Stopped {
         match self.checked(author, operations) {
             Ok((plan, changed)) => self.adopt(author, operations, plan, changed),
@@ -179,7 +181,8 @@ impl Machine<'_> {
         Ok((plan, changed))
     }
 
-    /// Whether the run could go on with this graph from where it is.
+    /// Checks that the run could continue with this graph from its position. Fails with the reason it could
+    /// not.
     pub(super) fn compare(&self, next: &Plan) -> Result<(), Refused> {
         let visited = self.memory.open.values().map(|visit| &visit.node);
         let queued = self.memory.queued.iter().map(|token| &token.to);
@@ -233,7 +236,8 @@ impl Machine<'_> {
         self.ask_anew(&before)
     }
 
-    /// An answer is about the condition that was asked: where that is another one now, so is the question.
+    /// Evaluates waiting conditions again when they have changed. An answer under way is about the old
+    /// condition.
     pub(super) fn ask_anew(&mut self, before: &Plan) -> Stopped {
         let plan = self.plan.clone();
         let changed = |visit: &Visit| {
@@ -271,7 +275,7 @@ impl Machine<'_> {
     }
 }
 
-/// Who decides about the patches of an agent.
+/// Returns the settings of the approval for an agent's patches.
 fn may_approve(agent: &Node) -> Human {
     let approvers = agent.agent_config.as_ref().and_then(|config| config.get("approvers"));
     let approvers = approvers.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();

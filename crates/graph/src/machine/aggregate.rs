@@ -1,5 +1,5 @@
-//! `aggregate`: a list in groups, and figures about each. Without `by` the result is one object of figures, with it a list
-//! of objects, groups in the order they first appear.
+//! `aggregate`: groups a list and computes figures for each group. Without `by` the result is one object of
+//! figures. With it the result is a list of objects, in the order in which the groups first appear.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ impl Machine<'_> {
         let mut places = BTreeMap::new();
         for item in &items {
             let key: Vec<&Value> = by.iter().map(|field| field_of(item, field)).collect();
-            // By text: a list may have as many groups as items.
+            // Keyed by text for fast lookup, because a list may have as many groups as items.
             let text = serde_json::to_string(&key).expect("values always serialise");
             let place = *places.entry(text).or_insert(groups.len());
             match groups.get_mut(place) {
@@ -47,7 +47,7 @@ impl Machine<'_> {
     }
 }
 
-/// What a config asks for that is no figure, if it says so without asking the run: the key, and why.
+/// Returns the key of an invalid figure in a config and the reason, unless the value contains a reference.
 pub fn impossible_figures(config: &Value) -> Option<(&'static str, String)> {
     let compute = config.get("compute").filter(|compute| !reference::refers(compute));
     Some(("compute", figures(compute).err()?))
@@ -81,7 +81,7 @@ fn compute<'a>(figures: &'a [Figure], items: &'a [&'a Value]) -> impl Iterator<I
     })
 }
 
-/// Whole numbers stay whole as long as they fit.
+/// Sums the numbers. Whole numbers stay whole while the sum fits in 64 bits.
 fn sum<'a>(numbers: impl Iterator<Item = &'a Number> + Clone) -> Value {
     let whole = numbers.clone().try_fold(0_i64, |sum, next| sum.checked_add(next.as_i64()?));
     match whole {

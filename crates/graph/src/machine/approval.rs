@@ -1,5 +1,5 @@
-//! Questions to people: put, handed on to others in time, answered, or given up on. Whoever asks has consumed its token;
-//! the question is what keeps the run open.
+//! Approvals: create one, escalate it, read the decision, or end it by timeout. A node that asks has already
+//! consumed its tokens; the approval keeps the run open.
 
 use rhythm_core::command::Command;
 use rhythm_core::event::{ApprovalCreated, ApprovalEscalated, EventData};
@@ -17,7 +17,7 @@ use super::values::ValueId;
 use super::{Machine, Stopped, codes};
 use crate::ir::{EscalationPolicy, Human, Node};
 
-/// Who decides when nobody did.
+/// Actor of a decision by timeout.
 pub const SYSTEM: &str = "system";
 pub const TIMEOUT: &str = "timeout";
 const APPROVE: &str = "approve";
@@ -25,19 +25,19 @@ const APPROVE: &str = "approve";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Question {
     pub approval: CommandId,
-    /// Fires when it is given up.
+    /// Fires when the approval times out.
     timeout: Option<CommandId>,
-    /// Fires when the next of the others are asked.
+    /// Fires at the next escalation step.
     escalation: Option<CommandId>,
     step: usize,
-    /// Whether an agent's patch may be adopted; otherwise it is the node's own question.
+    /// Set when the approval is about an agent's patch; otherwise it is the node's own question.
     pub patch: Option<PatchQuestion>,
-    /// What the answer of a registered type asks; otherwise the graph has the question.
+    /// Question in the answer of a registered type; otherwise the graph holds the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<OwnQuestion>,
 }
 
-/// A question that an answer brought along.
+/// A question that a handler returned with its answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OwnQuestion {
     pub about: ValueId,
@@ -52,12 +52,12 @@ pub struct PatchQuestion {
     pub command: Option<CommandId>,
 }
 
-/// What a decision means.
+/// Meaning of a decision.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     Approved,
     Rejected,
-    /// Nobody decided in time.
+    /// The approval timed out, and its policy is to fail.
     Failed,
 }
 
@@ -68,7 +68,7 @@ impl Decision {
 }
 
 impl Question {
-    /// One that was put before the result it is about was there.
+    /// Returns the question of an agent's proposal that was asked before the agent's result arrived.
     pub fn about(approval: CommandId, patch: PatchQuestion) -> Self {
         Self { approval, timeout: None, escalation: None, step: 0, patch: Some(patch), own: None }
     }
@@ -122,7 +122,7 @@ impl Machine<'_> {
         Question { approval, timeout, escalation, step: 0, patch, own: None }
     }
 
-    /// A person has answered, or somebody says that nobody will.
+    /// Handles a decision by a person, or a request from outside to end the approval as timed out.
     pub fn decided(&mut self, visit: Visit, question: Question, decided: &ApprovalDecided) -> Stopped {
         self.commands.extend(question.timers().map(Command::CancelTimer));
         let decided = &self.recorded(&visit, &question, decided.clone());
@@ -134,7 +134,7 @@ impl Machine<'_> {
         self.conclude(visit, question, decided, decision)
     }
 
-    /// One of a question's timers has fired.
+    /// Handles one of the question's timers.
     pub fn overdue(&mut self, mut visit: Visit, mut question: Question, timer: CommandId) -> Stopped {
         if question.escalation == Some(timer) {
             self.escalate(&visit, &mut question);
@@ -156,7 +156,7 @@ impl Machine<'_> {
         self.conclude(visit, question, &given_up, decision)
     }
 
-    /// Others may decide from now on; nothing else changes.
+    /// Lets the approvers of the next step decide; nothing else changes.
     fn escalate(&mut self, visit: &Visit, question: &mut Question) {
         let plan = self.plan.clone();
         let human = self.settings_of(&plan, visit, question);
@@ -173,7 +173,8 @@ impl Machine<'_> {
         question.step += 1;
     }
 
-    /// A timeout that approves is an approval by the system, and says why.
+    /// Returns the decision as recorded. A timeout that approves is recorded as an approval by the system
+    /// with the reason.
     fn recorded(&self, visit: &Visit, question: &Question, decided: ApprovalDecided) -> ApprovalDecided {
         let approves = self.settings_of(&self.plan, visit, question).is_some_and(|human| {
             human.timeout_approves && human.escalation_policy == EscalationPolicy::AutoApprove
@@ -240,19 +241,20 @@ impl Machine<'_> {
     }
 }
 
-/// The length after which nobody is waited for any more. Whoever is asked last has as long as the first.
+/// Returns the time after which an approval times out. The last approvers asked get as much time as the
+/// first.
 fn given_up_after(human: &Human) -> Option<Millis> {
     let timeout = human.timeout?;
     let last = human.escalation.iter().map(|step| step.after).max().unwrap_or_default();
     Some(if last < timeout { timeout } else { last.saturating_add(timeout) })
 }
 
-/// Nobody decided in time, and that approves.
+/// Returns whether this is an approval by timeout.
 pub fn is_automatic(decided: &ApprovalDecided) -> bool {
     decided.by == SYSTEM && decided.decision == APPROVE && decided.comments == TIMEOUT
 }
 
-/// What was asked about, with the answer beside it.
+/// Returns the subject of the approval with the answer added.
 fn enriched(about: &Value, decided: &ApprovalDecided, data: &Value) -> Value {
     let mut fields = match about {
         Value::Object(fields) => fields.clone(),

@@ -1,4 +1,5 @@
-//! `child`: a run of another workflow. A node with a policy of its own tries it again; others leave that to the child.
+//! `child`: runs another workflow. A node with its own retry policy retries the child; otherwise retries are
+//! left to the child.
 
 use rhythm_core::command::{ChildSpec, Command};
 use rhythm_core::failure::Failure;
@@ -35,14 +36,14 @@ impl Machine<'_> {
         Ok(Wait::Child { child, timer, attempt })
     }
 
-    /// How much of a node's deadline is left: it is about all it does since its visit began.
+    /// Returns the rest of a node's deadline, which covers everything since its visit began.
     pub fn left_of(&self, node: &Node, since: Timestamp) -> Option<Millis> {
         let deadline = node.limits.deadline?;
-        // What is started has to end by itself, so there is always a little.
+        // At least 1 ms, because started work must end by a deadline of its own.
         Some(deadline.saturating_sub(self.input.at.since(since)).max(Millis(1)))
     }
 
-    /// Starts a child for a node, or for an item of its list.
+    /// Starts a child for a node, or for one item of its list.
     pub fn run_child(
         &mut self,
         workflow: String,
@@ -78,7 +79,7 @@ impl Machine<'_> {
         }
     }
 
-    /// How long a node waits until it tries a failed child again, if it does.
+    /// Returns the delay before a node retries a failed child, or `None` when it does not.
     pub fn pause_before_next(
         &self,
         node: &Node,

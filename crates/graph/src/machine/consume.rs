@@ -1,5 +1,5 @@
-//! What a message does to a run: it starts it, answers what a node waits for, or interrupts it. What nobody knows is
-//! ignored, so a message that comes twice changes nothing the second time.
+//! Effect of a message on a run: it starts the run, answers a wait, or interrupts it. An answer that no visit
+//! waits for is ignored, so a duplicate message changes nothing.
 
 use rhythm_core::command::Command;
 use rhythm_core::failure::{Failure, codes as task_codes};
@@ -11,7 +11,7 @@ use rhythm_core::program::Progress;
 use super::memory::{Stage, Visit, Wait};
 use super::{Machine, Stop, Stopped, codes};
 
-/// What came back.
+/// The content of an answer.
 pub enum Answer<'m> {
     Given(&'m Payload, u32),
     Failed(&'m Failure),
@@ -20,7 +20,8 @@ pub enum Answer<'m> {
 }
 
 impl<'a> Machine<'a> {
-    /// Applies the message and moves tokens as far as they go. Nothing when the message changes nothing.
+    /// Applies the message and moves tokens as far as they go. Returns `None` when the message changes
+    /// nothing.
     pub fn consume(&mut self) -> Stopped<Option<Progress>> {
         let message = self.input.message;
         match (&self.memory.stage, &message.body) {
@@ -28,13 +29,13 @@ impl<'a> Machine<'a> {
                 self.start(&start.input)?;
                 self.settle().map(Some)
             }
-            // It failed in its first transition and is cancelled before it has started anew.
+            // The run failed in its first transition and is cancelled before it starts again.
             (Stage::Fresh, MessageBody::Cancel(_)) => Ok(Some(Progress::Completed(Payload::null()))),
             (Stage::Running, MessageBody::Cancel(_)) => {
                 let before = self.memory.clone();
                 self.begin_undo(&before, None).map(Some)
             }
-            // A run that failed at once may be patched before it starts anew.
+            // A run that failed in its first transition may be patched before it starts again.
             (Stage::Fresh | Stage::Running | Stage::Undoing(_), MessageBody::Patch(patch)) => {
                 if self.is_repeated() {
                     return Ok(None);
@@ -65,7 +66,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// What came from outside and was consumed but is delivered again is not another one.
+    /// Returns whether this message from outside is a second delivery of the last one consumed.
     fn is_repeated(&self) -> bool {
         let id = self.input.message.id.as_str();
         self.memory.last_outside.as_deref() == Some(id)
@@ -75,7 +76,7 @@ impl<'a> Machine<'a> {
         self.memory.last_outside = Some(self.input.message.id.as_str().to_owned());
     }
 
-    /// Inputs become the payload of one token for each entry node.
+    /// Starts the run. The inputs become the payload of one token for each entry node.
     fn start(&mut self, inputs: &Payload) -> Stopped {
         self.memory.stage = Stage::Running;
         self.memory.inputs = self.memory.values.add(inputs.clone());
@@ -90,7 +91,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Whether anything changed.
+    /// Applies an answer. Returns whether it changed anything.
     fn answer(&mut self, body: &'a MessageBody) -> Stopped<bool> {
         let (command, answer) = match body {
             MessageBody::TaskCompleted(done) => (done.task, Answer::Given(&done.output, done.attempt)),
@@ -118,7 +119,7 @@ impl<'a> Machine<'a> {
         self.hand_over(command, answer)
     }
 
-    /// Gives an answer to the visit that waits for it.
+    /// Gives an answer to the visit that waits for it. Returns whether one did.
     fn hand_over(&mut self, command: CommandId, answer: Answer<'_>) -> Stopped<bool> {
         if let (Answer::Decided(decided), Some(proposal)) = (&answer, self.memory.proposals.remove(&command))
         {
@@ -133,7 +134,7 @@ impl<'a> Machine<'a> {
                 self.outcome(visit, Some(command), output.clone(), attempt)?;
             }
             (Wait::Task(_), Answer::Failed(failure)) => {
-                // A task that is held does not answer; one that somebody has called off does.
+                // A held task sends no answer. One that an operator discards does.
                 let failure = self.out_of_time(&visit, command, failure);
                 self.give_up(visit, Some(command), &failure)?;
             }
@@ -197,7 +198,7 @@ impl<'a> Machine<'a> {
         Ok(true)
     }
 
-    /// A visit that failed is begun anew. Whether there is such a visit.
+    /// Begins a failed visit again. Returns false when there is no such visit.
     fn replay(&mut self, asked: &Replay) -> Stopped<bool> {
         let Some(number) = self.memory.visit_of(asked.command) else { return Ok(false) };
         let at_node = |visit: &Visit| *visit.node == *asked.node;
@@ -213,7 +214,7 @@ impl<'a> Machine<'a> {
         Ok(true)
     }
 
-    /// Several may wait for one name: the first come is the first served.
+    /// Returns the oldest wait for a signal of this name, so that several waits are served in order.
     fn oldest_wait(&self, wanted: &str) -> Option<CommandId> {
         let waits = self.memory.open.values().filter_map(|visit| match &visit.wait {
             Wait::Signal { signal, name, .. } if name == wanted => Some(*signal),

@@ -1,4 +1,5 @@
-//! Asking conditions. They are compiled once with the graph; what each can see is put together when it is asked.
+//! Evaluates conditions. They are compiled once with the graph. The values each one reads are collected for
+//! each evaluation.
 
 use std::sync::Arc;
 
@@ -15,19 +16,19 @@ use crate::ir::{Branch, Config, Node, NodeKind};
 pub struct Rules {
     pub looping: Option<Prepared>,
     pub branch: Vec<Prepared>,
-    /// Of a `filter`.
+    /// The condition of a `filter`.
     pub filter: Option<Prepared>,
 }
 
 #[derive(Debug)]
 pub struct Prepared {
-    /// Why not: it was stored by a build that knew better.
+    /// The condition, or the reason this build cannot compile it: another build stored it.
     condition: Result<Arc<Condition>, String>,
     reads: Reads,
     source: Value,
 }
 
-/// Which results a condition can look at: others are not even read.
+/// Node results that a condition may read. Other results are not decoded.
 #[derive(Debug)]
 enum Reads {
     Named(Vec<NodeId>),
@@ -53,20 +54,21 @@ impl Rules {
 }
 
 impl Prepared {
-    /// `known` are those this program has compiled before: a patched run brings most of them again with every message.
+    /// Compiles a condition. `known` holds the conditions compiled before: the graph of a patched run is
+    /// prepared again for every message.
     pub fn of(source: &Value, ids: &[NodeId], known: &mut Conditions) -> Self {
         let condition = known.compile(source).map_err(|error| error.to_string());
         Self { condition, reads: Reads::of(&source.to_string(), ids), source: source.clone() }
     }
 
-    /// For people.
+    /// Returns the condition as text for people.
     pub fn written(&self) -> String {
         written(&self.source)
     }
 }
 
 impl Reads {
-    /// Ids that occur anywhere in the text, unless it could compute one.
+    /// Returns the ids that occur in the text, or `Everything` when the text could compute an id.
     fn of(text: &str, ids: &[NodeId]) -> Self {
         let mut mentions =
             text.match_indices("ctx").map(|(place, name)| text[place + name.len()..].chars().next());
@@ -84,7 +86,8 @@ impl Machine<'_> {
         Ok(seen.evaluate(prepared, &output, answers))
     }
 
-    /// What a condition sees besides the output it is about; those in `also` will be looked at too.
+    /// Collects the values a condition reads besides its output. Values in `also` are loaded in the same
+    /// request.
     pub fn seen(&mut self, prepared: &Prepared, also: impl IntoIterator<Item = ValueId>) -> Stopped<Seen> {
         let done = &self.memory.done;
         let nodes: Vec<(NodeId, ValueId, Metadata)> = match &prepared.reads {
@@ -120,7 +123,7 @@ impl Seen {
         }
     }
 
-    /// What a condition looked at that cannot be evaluated.
+    /// Describes the values read by a condition that cannot be evaluated.
     pub fn looked_at(&self, prepared: &Prepared, output: &Value) -> String {
         match &prepared.condition {
             Ok(condition) => condition.looked_at(&self.scope(output)),

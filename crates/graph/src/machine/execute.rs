@@ -1,4 +1,4 @@
-//! What a node does when it has its tokens: asks for work, waits for something, or computes its result at once.
+//! Executes a node that has its tokens: requests work, starts a wait, or computes its result at once.
 
 use rhythm_core::command::Command;
 use rhythm_core::duration;
@@ -23,9 +23,9 @@ pub enum Begun {
     Gives(ValueId),
 }
 
-/// Why a node does not begin.
+/// Reasons that a node cannot begin.
 pub enum Trouble {
-    /// It fails, as its task could.
+    /// The node fails, as its task could.
     Node(Failure),
     Stop(Stop),
 }
@@ -42,7 +42,7 @@ impl Trouble {
     }
 }
 
-/// How references in a config are replaced.
+/// Function that replaces the references in a config.
 pub type Resolve = for<'v> fn(
     &Value,
     &mut dyn FnMut(&Source) -> Option<&'v Value>,
@@ -105,7 +105,7 @@ impl Machine<'_> {
         })
     }
 
-    /// A node's config with everything it refers to.
+    /// Returns a node's config with its references resolved.
     pub fn config_of(&mut self, place: NodeIndex) -> Result<Value, Trouble> {
         let plan = self.plan.clone();
         let config = match &plan.node(place).config {
@@ -127,13 +127,13 @@ impl Machine<'_> {
         self.resolved(config, if asks { reference::resolve_request } else { reference::resolve })
     }
 
-    /// What a value comes to, with all that is referred to in it.
+    /// Returns a value with its references resolved.
     fn resolved(&mut self, config: &Value, resolve: Resolve) -> Result<Value, Trouble> {
         let named = self.named_by(config);
         self.resolved_with(config, named, resolve)
     }
 
-    /// What the references in a config begin with, as far as it is there.
+    /// Returns the existing values that references in a config begin with.
     pub fn named_by(&self, config: &Value) -> Vec<(Source, ValueId)> {
         let named = |source: &Source| match source {
             Source::Inputs => Some(self.memory.inputs),
@@ -159,7 +159,8 @@ impl Machine<'_> {
             .map_err(|lost| Trouble::Node(Failure::permanent(codes::UNRESOLVABLE, lost.to_string())))
     }
 
-    /// `{config, input}`, unless the task is one of ours that has a form of its own.
+    /// Returns the input of a node's task: `{config, input}`, unless it is a built-in task with a form of its
+    /// own.
     fn task_input(&mut self, node: &Node, config: Value, input: ValueId) -> Result<Payload, Trouble> {
         if node.kind == NodeKind::Http {
             return Ok(Payload::of(&request(config)).expect("values always serialise"));
@@ -201,7 +202,7 @@ impl Machine<'_> {
 
     fn wait_for_signal(&mut self, node: &Node, config: &Value) -> Result<Wait, Trouble> {
         let Some(name) = config.get("name").and_then(Value::as_str).filter(|name| {
-            // Names with an @ are waits of another kind.
+            // Names that begin with @ mark other kinds of waits.
             !name.is_empty() && !name.starts_with('@')
         }) else {
             return Trouble::bad_config("`name` is the name of a signal");
@@ -213,7 +214,7 @@ impl Machine<'_> {
         Ok(Wait::Signal { signal, name: name.to_owned(), timer })
     }
 
-    /// When a delay is over: after `for`, or at `until`.
+    /// Returns the end of a delay: after `for`, or at `until`.
     fn due(&self, config: &Value) -> Result<Timestamp, Trouble> {
         match (config.get("for"), config.get("until")) {
             (Some(wait), _) if !wait.is_null() => Ok(self.input.at.plus(length(wait)?)),
@@ -223,8 +224,9 @@ impl Machine<'_> {
     }
 }
 
-/// What these do stands elsewhere. Whom a person's question goes to may stand in the config: a question that nothing else says
-/// anything about is not put to everybody because its config is lost.
+/// Returns whether a node can run without its config. The settings of a `conditional` or `loop` are
+/// elsewhere. The config of a `human` may hold its approvers, so a question without other settings needs it:
+/// otherwise every person could decide.
 fn needs_no_config(node: &Node) -> bool {
     match node.kind {
         NodeKind::Conditional | NodeKind::Loop => true,
@@ -233,7 +235,7 @@ fn needs_no_config(node: &Node) -> bool {
     }
 }
 
-/// What governs the attempts of a node's task.
+/// Returns the options for the attempts of a node's task.
 pub fn options_of(node: &Node) -> TaskOptions {
     TaskOptions {
         queue: node.queue.clone(),
@@ -246,7 +248,7 @@ pub fn options_of(node: &Node) -> TaskOptions {
     }
 }
 
-/// What a built-in task takes: the config without what is said to the node.
+/// Returns the input of a built-in task: the config without the keys meant for the node.
 pub fn own_input(task: Option<&str>, mut config: Value) -> Payload {
     if let Some(fields) = config.as_object_mut() {
         fields.retain(|key, value| match key.as_str() {
@@ -259,7 +261,7 @@ pub fn own_input(task: Option<&str>, mut config: Value) -> Payload {
     Payload::of(&config).expect("values always serialise")
 }
 
-/// What `http.request` takes: a body that is no text is sent as JSON.
+/// Returns the input of `http.request`. A body that is not text is sent as JSON.
 fn request(config: Value) -> Value {
     let Value::Object(fields) = config else { return config };
     let body = |(key, value): (String, Value)| match (key.as_str(), &value) {
@@ -270,7 +272,8 @@ fn request(config: Value) -> Value {
     Value::Object(fields.into_iter().map(body).collect::<Map<_, _>>())
 }
 
-/// What a delay's config says that no delay can do, if it says it without asking the run: the key, and why.
+/// Returns the key of an invalid value in a delay's config and the reason, unless the value contains a
+/// reference.
 pub fn impossible_delay(config: &Value) -> Option<(&'static str, String)> {
     let told = |key: &'static str, trouble| match trouble {
         Trouble::Node(failure) => Some((key, failure.message)),
@@ -293,7 +296,8 @@ fn length(value: &Value) -> Result<Millis, Trouble> {
     }
 }
 
-/// An instant as text (RFC 3339), or in seconds or milliseconds since 1970; whoever writes so many means milliseconds.
+/// Parses an instant: text (RFC 3339), or seconds or milliseconds since 1970. A number from 1e11 on is in
+/// milliseconds.
 fn instant(value: &Value) -> Result<Timestamp, Trouble> {
     const SURELY_MILLIS: f64 = 1e11;
     let found = match value {

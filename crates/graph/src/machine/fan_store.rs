@@ -1,5 +1,5 @@
-//! What a `parallel` node keeps apart from the snapshot: the items of a long list in pages, written once when it begins, and
-//! results in segments, each written once. Neither holds a reference.
+//! Data that a `parallel` node keeps outside the snapshot: the items of a long list in pages, written once
+//! when it begins, and results in segments, each written once. Neither holds references to blobs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -14,14 +14,14 @@ use serde_json::value::RawValue;
 use super::parallel::{Ended, Fan};
 use super::{Machine, Stop, Stopped};
 
-/// Shorter lists stay in the snapshot.
+/// Maximum bytes of a list that stays in the snapshot.
 const SHORT_LIST: usize = 4 * 1024;
-/// A page closes before it has more bytes than this.
+/// Maximum bytes of a page, unless a single item is larger.
 const PAGE: usize = 32 * 1024;
-/// What surrounds a result in a segment.
+/// Bytes around a result in a segment.
 const FRAME: u64 = 24;
 
-/// Items from this place on: a JSON array with a line for each.
+/// Items from an index on: a JSON array with one line for each item.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Page {
     #[serde(flatten)]
@@ -35,14 +35,14 @@ impl Page {
     }
 }
 
-/// How an item ended.
+/// Result of an item.
 pub enum Result<'a> {
-    /// With this, as JSON.
+    /// The output, as JSON.
     Given(&'a str),
     Failed(&'a Failure),
 }
 
-/// The same in a segment.
+/// Result of an item as stored in a segment.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Stored {
@@ -50,13 +50,14 @@ enum Stored {
     Failed(Failure),
 }
 
-/// How many bytes of results may be at hand: what is at hand is written with every snapshot, and so is the name of each segment.
+/// Returns the bytes of results that stay in the snapshot. They are written with every snapshot, and so is
+/// the name of each segment, so the limit grows with the number of segments.
 fn room(segments: usize) -> u64 {
     (12 + segments as u64 / 16).min(64) * 1024
 }
 
 impl Machine<'_> {
-    /// The items in pages, unless they are few.
+    /// Stores the items in pages. Returns no page for a short list.
     pub fn paged(&mut self, items: &[Value]) -> Vec<Page> {
         let texts: Vec<String> = items.iter().map(Value::to_string).collect();
         if texts.iter().map(String::len).sum::<usize>() <= SHORT_LIST {
@@ -89,13 +90,13 @@ impl Machine<'_> {
         self.input.blobs.get(&blob.hash).or_else(made).map(|content| &content[..])
     }
 
-    /// Makes sure that all of these are at hand; asks for all that are not.
+    /// Checks that these blobs are loaded, or stops with a request for all that are missing.
     fn need_stored<'b>(&self, blobs: impl Iterator<Item = &'b BlobRef>) -> Stopped {
         let missing: BTreeSet<BlobRef> = blobs.filter(|blob| self.stored(blob).is_none()).cloned().collect();
         if missing.is_empty() { Ok(()) } else { Err(Stop::NeedBlobs(missing.into_iter().collect())) }
     }
 
-    /// Makes sure that these items are at hand.
+    /// Checks that these items are loaded, or stops with a request for them.
     pub fn need_items(&self, fan: &Fan, places: Range<usize>) -> Stopped {
         if fan.pages.is_empty() {
             return self.need([fan.items()]);
@@ -105,7 +106,7 @@ impl Machine<'_> {
         self.need_stored(pages.map(|page| &page.content))
     }
 
-    /// An item as JSON.
+    /// Returns an item as JSON.
     pub fn item_text(&mut self, fan: &Fan, place: usize) -> Stopped<String> {
         let Some(after) = fan.pages.partition_point(|page| page.first <= place).checked_sub(1) else {
             let items = self.look(fan.items())?;
@@ -119,7 +120,8 @@ impl Machine<'_> {
         Ok(line.unwrap_or("null").to_owned())
     }
 
-    /// An item has ended. Results that are too many go into a segment.
+    /// Records the result of an item. When the results in the snapshot exceed the limit, they move to a
+    /// segment.
     pub fn note_ended(&mut self, fan: &mut Fan, place: usize, ended: Ended) {
         fan.at_hand += self.bytes_of(&ended).unwrap_or_default();
         fan.given.insert(place, ended);
@@ -165,7 +167,8 @@ impl Machine<'_> {
         fan.segments.push(content);
     }
 
-    /// What a result takes in a segment, if it may stand in one.
+    /// Returns the bytes of a result in a segment, or `None` when it must stay in the snapshot because it
+    /// refers to a blob.
     fn bytes_of(&self, ended: &Ended) -> Option<u64> {
         match ended {
             Ended::Given(value) => match self.memory.values.get(*value)? {
@@ -180,7 +183,7 @@ impl Machine<'_> {
         }
     }
 
-    /// All results in the order of the items, each as it is written.
+    /// Returns all results in the order of the items, each formatted by `write`.
     pub fn results_of(&self, fan: &Fan, write: impl Fn(Result<'_>, &mut String)) -> Stopped<String> {
         let named = fan.values().filter_map(|value| self.memory.values.get(value));
         let apart = named.filter_map(|payload| match payload {

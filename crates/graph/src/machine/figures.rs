@@ -1,6 +1,7 @@
-//! What `compute` of an `aggregate` asks for, however it is written. `compute` is `{name: figure}`, a list of figures, or one.
-//! A figure is text (`count`, `sum:amount`, `sum(amount) as total`), `{sum: amount}`, `{op: sum, field: amount, as: total}` or
-//! `[sum, amount]`; in a list also `{total: figure}`. What could mean two things is refused.
+//! Parses `compute` of an `aggregate` in all its spellings. `compute` is `{name: figure}`, a list of figures,
+//! or one figure. A figure is text (`count`, `sum:amount`, `sum(amount) as total`), `{sum: amount}`,
+//! `{op: sum, field: amount, as: total}` or `[sum, amount]`; in a list also `{total: figure}`. An ambiguous
+//! figure is refused.
 
 use serde_json::{Map, Value};
 
@@ -19,11 +20,11 @@ pub enum Function {
 pub struct Figure {
     pub name: String,
     pub function: Function,
-    /// Empty when it is about the members as they are.
+    /// Empty for a figure about the members themselves.
     pub field: String,
 }
 
-/// The keys of a figure that is written out, each with the words that mean it.
+/// The accepted keys of a figure written out as a mapping.
 const OP: &[&str] = &["op", "operation", "function", "fn", "func", "agg", "type"];
 const FIELD: &[&str] = &["field", "of", "on", "path", "column"];
 const NAME: &[&str] = &["as", "name", "alias"];
@@ -49,7 +50,7 @@ pub fn figures(compute: Option<&Value>) -> Result<Vec<Figure>, String> {
     }
 }
 
-/// A figure as it is written, before it has its name.
+/// A parsed figure before it gets its default name.
 #[derive(Clone, Default)]
 struct Asked {
     function: Option<Function>,
@@ -87,7 +88,8 @@ impl Asked {
     }
 }
 
-/// What stands under a name. Under that of a function it may be its field alone, or a list of them.
+/// Reads the figures under a name. Under the name of a function, the value may be a field or a list of
+/// fields.
 fn read_all(name: &str, value: &Value) -> Result<Vec<Figure>, String> {
     match (function(name), value) {
         (Some(function), Value::Array(fields)) if asked(value).function.is_none() => {
@@ -108,7 +110,7 @@ fn read(name: Option<&str>, value: Option<&Value>) -> Result<Figure, String> {
     {
         found = of_function(word, value);
     }
-    // `{total: {sum: amount}}` in a list.
+    // A figure in a list such as `{total: {sum: amount}}`.
     if found.function.is_none()
         && name.is_none()
         && let Some((word, inner)) = value.and_then(only_entry)
@@ -121,7 +123,7 @@ fn read(name: Option<&str>, value: Option<&Value>) -> Result<Figure, String> {
     found.figure(value)
 }
 
-/// What a value says by itself.
+/// Parses a value without considering its name.
 fn asked(value: &Value) -> Asked {
     match value {
         Value::String(text) => of_text(text),
@@ -148,7 +150,7 @@ fn asked(value: &Value) -> Asked {
     }
 }
 
-/// A function, and of what: a field, `{field: amount}`, or nothing in particular.
+/// Parses a function and its subject: a field, `{field: amount}`, or none.
 fn of_function(word: &str, of: &Value) -> Asked {
     let Some(function) = function(word) else { return Asked::default() };
     match of {
@@ -163,7 +165,7 @@ fn of_function(word: &str, of: &Value) -> Asked {
     }
 }
 
-/// `count`, `sum:amount`, `sum(amount)`, each perhaps with `as total` behind.
+/// Parses `count`, `sum:amount` or `sum(amount)`, each optionally followed by `as total`.
 fn of_text(text: &str) -> Asked {
     let (text, name) = match text.trim().rsplit_once(" as ") {
         Some((text, name)) => (text.trim(), Some(name.trim().to_owned())),
@@ -191,7 +193,8 @@ fn function(word: &str) -> Option<Function> {
     })
 }
 
-/// `{op, field, as}`: read as names of figures, its keys would mean nothing.
+/// Returns whether a mapping is one figure `{op, field, as}`. As names of figures these keys would make no
+/// sense.
 fn is_spelled_out(map: &Map<String, Value>) -> bool {
     let op = has(map, OP).and_then(Value::as_str);
     let more = has(map, FIELD).or_else(|| has(map, NAME)).and_then(Value::as_str);

@@ -1,5 +1,5 @@
-//! `filter`: those items that meet a condition, each of them being the `output` the condition looks at. Where a condition has
-//! to be asked outside, the items are asked about one after the other.
+//! `filter`: keeps the items that meet a condition; each item is the `output` the condition reads. When the
+//! condition needs a sandbox, the items are evaluated one after the other.
 
 use std::sync::Arc;
 
@@ -18,21 +18,21 @@ use crate::condition::{Answers, Conditions, Verdict};
 use crate::ir::{Config, Node, OnConditionError};
 use crate::reference;
 
-/// So many items that cannot be evaluated are told one by one.
+/// Maximum number of items that cannot be evaluated and get a history row of their own.
 const MOST_TOLD: usize = 10;
 
-/// A filter that waits for an answer about one of its items.
+/// A filter that waits for a sandbox answer about one of its items.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sifting {
     pub items: ValueId,
-    /// As it was when the node began, where it refers to something.
+    /// The condition as resolved when the node began, when it contains a reference.
     pub condition: Option<ValueId>,
-    /// The item that is asked about, and which of those before it are kept.
+    /// The current item, and the earlier items that are kept.
     next: usize,
     kept: Vec<usize>,
     unclear: usize,
     pub task: CommandId,
-    /// Which program of the condition is being asked.
+    /// Number of the condition's program that is running.
     index: u32,
     answers: Answers,
 }
@@ -43,7 +43,7 @@ impl Machine<'_> {
         let place = self.place(node);
         let items = self.items(config, input)?;
         let items = self.made(Value::Array(items));
-        // What refers to something is another condition every time.
+        // A condition with a reference differs from visit to visit.
         let refers = plan.refers(place) && refers(&plan.node(place).config);
         let condition = config.get("condition").filter(|_| refers).cloned();
         let condition = condition.map(|condition| self.made(condition));
@@ -56,7 +56,7 @@ impl Machine<'_> {
         self.sift(node, sifting)
     }
 
-    /// An answer about one item; goes on with the others.
+    /// Handles an answer about one item and continues with the others.
     pub fn sifted(
         &mut self,
         mut visit: Visit,
@@ -77,7 +77,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Until all items are sifted, or one has to be asked about outside.
+    /// Evaluates items until all are done or one needs a sandbox.
     fn sift(&mut self, node: &NodeId, mut sifting: Sifting) -> Result<Begun, Trouble> {
         let plan = self.plan.clone();
         let fails = plan.node(self.place(node)).on_condition_error == OnConditionError::Fail;
@@ -128,7 +128,7 @@ impl Machine<'_> {
         Ok(Begun::Gives(self.made(Value::Array(kept))))
     }
 
-    /// The list a node works on: `items`, or its input when it names none.
+    /// Returns the list a node works on: `items`, or its input when it sets none.
     pub fn items(&mut self, config: &Value, input: ValueId) -> Result<Vec<Value>, Trouble> {
         let items = match config.get("items") {
             Some(items) if !items.is_null() => Arc::new(items.clone()),
@@ -142,7 +142,7 @@ impl Machine<'_> {
 }
 
 impl Sifting {
-    /// The condition a filter asks about, as it is written.
+    /// Returns the condition of a filter as written.
     pub fn asked_of(node: &Node) -> Option<&Value> {
         match &node.config {
             Config::Inline(config) => config.get("condition"),

@@ -1,4 +1,4 @@
-//! What a snapshot tells about a run, for people and for tests.
+//! Reads information about a run from its snapshot, for people and for tests.
 
 use rhythm_core::event::EventData;
 use rhythm_core::id::CommandId;
@@ -12,18 +12,18 @@ use super::{GraphProgram, Stop};
 use crate::ir::Graph;
 use crate::patch::{self, Changed, Refused, type_name};
 
-/// One thing a run waits for.
+/// One wait of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
     pub node: String,
     pub what: WaitingFor,
-    /// Absent for tokens at a join, and for what waits for its turn.
+    /// Absent for tokens at a join and for a visit that waits for its turn.
     pub command: Option<CommandId>,
-    /// The item of the node's list it is about.
+    /// The list item the wait is about.
     pub item: Option<u64>,
-    /// Those it took or, at a join, those that are there; none for a compensator.
+    /// Tokens the visit consumed or, at a join, those that have arrived. Empty for a compensator.
     pub tokens: Vec<u64>,
-    /// Those that would end the wait, or change it, without an answer.
+    /// Timers that would end or change the wait without an answer.
     pub timers: Vec<CommandId>,
     pub since: Option<Timestamp>,
 }
@@ -35,29 +35,30 @@ pub enum WaitingFor {
     Timer,
     Signal(String),
     Approval,
-    /// A condition asked outside.
+    /// A sandbox evaluates a condition.
     Routing,
-    /// Tokens of these senders are there.
+    /// A join. Tokens of these senders have arrived.
     Join(Vec<String>),
     /// A compensator of the node.
     Compensation,
-    /// A task of this type to end: no more of them may be under way at once.
+    /// A free slot of this type, whose limit of concurrent tasks is reached.
     Turn(String),
-    /// Somebody to let the node begin anew: this is what it failed with.
+    /// An operator who lets the node begin again. Holds its failure.
     Held(String),
 }
 
-/// What a message did before it failed its run.
+/// Events of a message before it failed its run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TakenBack {
     Events(Vec<EventData>),
-    /// It looked inside these.
+    /// The message needs the contents of these blobs.
     NeedBlobs(Vec<BlobRef>),
 }
 
 impl GraphProgram {
-    /// What became of tokens in a transition that failed the run. No history has it: such a transition leaves all as it was
-    /// before. Nothing for a message that fails nobody.
+    /// Returns the token events of a transition that failed the run. The history does not hold them, because
+    /// such a transition restores the state from before. Returns no events for a message that does not fail
+    /// the run.
     pub fn taken_back(&self, input: StepInput<'_>) -> Result<TakenBack, ProgramError> {
         let mut machine = self.machine(input)?;
         Ok(match machine.consume() {
@@ -72,7 +73,7 @@ impl GraphProgram {
         })
     }
 
-    /// Everything a run waits for, by the order of its tokens.
+    /// Returns everything a run waits for, in the order of its tokens.
     pub fn waiting(&self, snapshot: &Snapshot) -> Result<Vec<Waiting>, ProgramError> {
         let memory = Memory::load(snapshot)?;
         let mut all = Vec::new();
@@ -134,7 +135,7 @@ impl GraphProgram {
         Ok(all)
     }
 
-    /// The nodes whose work could still be undone, the last first.
+    /// Returns the nodes whose work could still be undone, the last first.
     pub fn undoable(&self, snapshot: &Snapshot) -> Result<Vec<String>, ProgramError> {
         let memory = Memory::load(snapshot)?;
         let mut nodes: Vec<&NodeId> = Vec::new();
@@ -146,13 +147,13 @@ impl GraphProgram {
         Ok(nodes.into_iter().map(ToString::to_string).collect())
     }
 
-    /// The graph the run goes by: its own once it was patched.
+    /// Returns the graph a run uses: its own after a patch, else the program's.
     pub fn graph_of(&self, snapshot: &Snapshot) -> Result<Graph, ProgramError> {
         let memory = Memory::load(snapshot)?;
         Ok(memory.patched.map_or_else(|| self.graph().clone(), |patched| patched.graph))
     }
 
-    /// The document the run goes by, with the graph that was compiled from it.
+    /// Returns the document a run uses, with the graph compiled from it.
     pub fn document_of(&self, snapshot: Option<&Snapshot>) -> Result<(Value, Graph), ProgramError> {
         let patched = Memory::before(snapshot)?.patched;
         Ok(match patched {
@@ -161,7 +162,8 @@ impl GraphProgram {
         })
     }
 
-    /// What a patch would make of a document, wherever a run is.
+    /// Returns the document and graph that a patch would produce, independent of any run. Fails when the
+    /// patch is refused.
     pub fn propose(
         &self,
         (document, graph): (&Value, &Graph),
@@ -170,7 +172,7 @@ impl GraphProgram {
         patch::propose((document, graph), operations, &self.compile)
     }
 
-    /// Tokens emitted and not consumed.
+    /// Returns the number of tokens emitted and not consumed.
     pub fn counter(&self, snapshot: &Snapshot) -> Result<u64, ProgramError> {
         Memory::load(snapshot).map(|memory| memory.counter)
     }

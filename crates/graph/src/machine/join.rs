@@ -1,5 +1,6 @@
-//! When a join has waited long enough: all who can send to it have. Who still can is asked of the graph: whoever can be
-//! reached from where something is under way, not counting what would have to pass the join itself first.
+//! Decides when a join has waited long enough: when every node that can still send to it has sent. A node can
+//! still send if it is reachable in the graph from a node with work under way, without passing through the
+//! join itself.
 
 use std::collections::BTreeSet;
 
@@ -8,27 +9,27 @@ use super::memory::Token;
 use crate::ir::NodeIndex;
 
 impl Machine<'_> {
-    /// Whether every dependency of a join has a token waiting there.
+    /// Returns whether every dependency of a join has a token waiting there.
     pub fn is_complete(&self, join: NodeIndex) -> bool {
         let needed = &self.plan.node(join).dependencies;
-        // Answers to a wide fan-out come one by one, and each of them asks: most are told by the number alone.
+        // A wide fan-out calls this for every answer. Comparing the number first decides most calls.
         self.parked_at(join).len() >= needed.len() && needed.iter().all(|sender| self.has_sent(*sender, join))
     }
 
-    /// The dependencies of a join that have no token waiting there.
+    /// Returns the dependencies of a join that have no token waiting there.
     pub fn missing(&self, join: NodeIndex) -> Vec<NodeIndex> {
         let dependencies = self.plan.node(join).dependencies.iter().copied();
         dependencies.filter(|sender| !self.has_sent(*sender, join)).collect()
     }
 
-    /// The first join, in topological order, that gets nothing more. While anything is under way that is one whose
-    /// missing senders cannot be reached; when nothing is, none can, and the first of all goes on.
+    /// Returns the first join in topological order that can get no more tokens: its missing senders are not
+    /// reachable from active nodes. When no node is active, the first join of all goes on.
     pub fn ready_join(&self) -> Option<NodeIndex> {
         let mut joins: Vec<NodeIndex> =
             self.memory.parked.keys().filter_map(|node| self.plan.place(node)).collect();
         joins.sort_by_key(|join| self.plan.node(*join).rank);
         joins.into_iter().find(|join| {
-            // The common cases first: all have sent, or a sender is at work.
+            // The common cases first: all have sent, or a sender is active.
             if self.is_complete(*join) {
                 return true;
             }
@@ -41,7 +42,7 @@ impl Machine<'_> {
         })
     }
 
-    /// Whether something is under way at a dependency that has not sent yet.
+    /// Returns whether a dependency that has not sent yet is active.
     fn waits_for_active(&self, join: NodeIndex) -> bool {
         let dependencies = &self.plan.node(join).dependencies;
         self.active_places().any(|place| dependencies.contains(&place) && !self.has_sent(place, join))
@@ -56,7 +57,7 @@ impl Machine<'_> {
         self.memory.parked.get(self.plan.id(join)).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Where something is under way. Tokens at joins are not.
+    /// Returns the nodes with work under way. A join with waiting tokens is not active.
     pub fn active(&self) -> BTreeSet<NodeIndex> {
         self.active_places().collect()
     }

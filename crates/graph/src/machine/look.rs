@@ -1,5 +1,5 @@
-//! Looking inside values. They are read once in a transition; what lives in a blob is asked for. What is no JSON this
-//! build can hold (a number out of range, say) is null to whoever looks inside.
+//! Decodes values, each once in a transition. A value in a blob is requested. A value this build cannot hold
+//! as JSON, such as a number out of range, is read as null.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::values::ValueId;
 use super::{Machine, Stop, Stopped, codes};
 
 impl Machine<'_> {
-    /// Makes sure that all of these are at hand; asks for all that are not.
+    /// Checks that these values are loaded, or stops with a request for all that are missing.
     pub fn need(&self, values: impl IntoIterator<Item = ValueId>) -> Stopped {
         let payloads = values.into_iter().filter_map(|value| self.memory.values.get(value));
         let missing: BTreeSet<BlobRef> =
@@ -20,7 +20,7 @@ impl Machine<'_> {
         if missing.is_empty() { Ok(()) } else { Err(Stop::NeedBlobs(missing.into_iter().collect())) }
     }
 
-    /// The JSON text of a value.
+    /// Returns the JSON text of a value.
     pub fn text(&self, value: ValueId) -> Stopped<&str> {
         self.need([value])?;
         let bytes = self.memory.values.get(value).and_then(|payload| payload.resolve(self.input.blobs).ok());
@@ -36,7 +36,7 @@ impl Machine<'_> {
         Ok(read)
     }
 
-    /// A value of our own making.
+    /// Stores a value that the machine computed.
     pub fn made(&mut self, value: Value) -> ValueId {
         let payload = Payload::of(&value).expect("values always serialise");
         let id = self.memory.values.add(payload);
@@ -44,7 +44,7 @@ impl Machine<'_> {
         id
     }
 
-    /// What a node gets: what its token carries, or `{dependency: output}` when several came together.
+    /// Returns a node's input: the value of its token, or `{dependency: output}` after a join of several.
     pub fn input_of(&mut self, visit: &Visit) -> Stopped<ValueId> {
         let parts = visit.tokens.iter().filter_map(|token| Some((token.from.clone()?, token.value)));
         match visit.tokens.first() {
@@ -57,7 +57,7 @@ impl Machine<'_> {
         }
     }
 
-    /// An object of these values, as they stand.
+    /// Returns an object of these values with their JSON text unchanged.
     pub fn compose(&self, parts: &[(impl AsRef<str>, ValueId)]) -> Stopped<Payload> {
         self.need(parts.iter().map(|(_, value)| *value))?;
         let texts = parts.iter().map(|(key, value)| Ok((key.as_ref(), self.text(*value)?)));
@@ -76,7 +76,7 @@ impl Machine<'_> {
     }
 }
 
-/// An object of JSON texts.
+/// Returns an object of JSON texts.
 pub fn object(parts: &[(&str, &str)]) -> Payload {
     let mut text = String::from("{");
     for (place, (key, value)) in parts.iter().enumerate() {

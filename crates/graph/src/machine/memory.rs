@@ -1,4 +1,4 @@
-//! Everything a run remembers between messages. Nodes are named by their ids: a patch may move them within the graph.
+//! The state of a run between messages. Nodes are named by id, because a patch may change their index.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use super::route::Routing;
 use super::values::{Moved, ValueId, Values};
 use crate::ir::Graph;
 
-/// The snapshot format this build writes and reads.
+/// Snapshot format this build writes.
 pub const FORMAT: u32 = 2;
-/// The oldest it reads.
+/// Oldest snapshot format this build reads.
 const OLDEST: u32 = 1;
 
 pub type NodeId = Arc<str>;
@@ -32,50 +32,50 @@ pub struct Memory {
     pub stage: Stage,
     /// Number of the last command.
     pub commands: u64,
-    /// Number of the last token: how many were ever emitted.
+    /// Number of the last token, which equals the tokens ever emitted.
     pub tokens: u64,
     /// Tokens emitted and not consumed.
     pub counter: u64,
     /// The run's inputs.
     pub inputs: ValueId,
-    /// Tokens nobody has taken yet, in order. Between messages there are some only when one step was not enough.
+    /// Tokens not consumed yet, in order. Between messages there are some only when one step was not enough.
     #[serde(skip_serializing_if = "VecDeque::is_empty")]
     pub queued: VecDeque<Token>,
-    /// Tokens at joins, in the order they came.
+    /// Tokens at joins, in order of arrival.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub parked: BTreeMap<NodeId, Vec<Token>>,
-    /// Visits of nodes that have not ended, by the number of their first token.
+    /// Visits that have not ended, by the number of their first token.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub open: BTreeMap<u64, Visit>,
-    /// Passes of each loop that somebody is in.
+    /// Number of passes of each loop in progress.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub passes: BTreeMap<NodeId, u32>,
-    /// How often each node has asked a person.
+    /// Number of approvals each node has requested.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub asked: BTreeMap<NodeId, u32>,
-    /// Patches an agent sent on its own, by the question whether they may be adopted.
+    /// Patches that agents sent on their own, by the approval that decides whether to adopt them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub proposals: BTreeMap<CommandId, Proposal>,
-    /// What each node gave when it last ended.
+    /// Output of each node from the last time it ended.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub done: BTreeMap<NodeId, Done>,
     /// Nodes at which a path has ended.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub ends: BTreeSet<NodeId>,
-    /// What can be undone, in the order it was done.
+    /// Work that can be undone, in the order it was done.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub undo: Vec<Undo>,
     pub values: Values,
-    /// Fires when the run has taken too long.
+    /// Timer for the run's time limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wall: Option<CommandId>,
-    /// Fires at once, so that the queued tokens go on.
+    /// Timer that fires at once, so that the queued tokens continue in another step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more: Option<CommandId>,
-    /// The last thing consumed that somebody outside sent, so that a repeated delivery is no second one.
+    /// Id of the last message from outside that was consumed, to detect a repeated delivery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_outside: Option<String>,
-    /// Replaces the program's graph once the run was patched.
+    /// Replaces the program's graph after a patch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patched: Option<Box<Patched>>,
 }
@@ -91,11 +91,11 @@ pub enum Stage {
     Ended,
 }
 
-/// What flows. Its number is its id within the run.
+/// A token that flows between nodes. Its number is its id within the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Token {
     pub id: u64,
-    /// Absent for those a run begins with.
+    /// Absent for the tokens a run begins with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<NodeId>,
     pub to: NodeId,
@@ -108,16 +108,16 @@ pub struct Token {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Visit {
     pub node: NodeId,
-    /// At least one.
+    /// Contains at least one token.
     pub tokens: Vec<Token>,
-    /// They came together, so the input is `{dependency: output}`.
+    /// The tokens were joined, so the input is `{dependency: output}`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub joined: bool,
-    /// They are no longer counted: whoever asks a person consumes first.
+    /// The tokens are no longer counted: a node consumes them before it asks a person.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub consumed: bool,
     pub since: Timestamp,
-    /// What its config came to when it began, where that is needed again: to try a child once more, or to undo.
+    /// Its config as resolved when it began, kept for a retry of a child or for compensation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<ValueId>,
     pub wait: Wait,
@@ -126,23 +126,23 @@ pub struct Visit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wait {
-    /// It has just begun.
+    /// The visit has just begun.
     Nothing,
     Task(CommandId),
     Child {
         child: CommandId,
         /// Fires when the child has taken too long.
         timer: Option<CommandId>,
-        /// Which try this is, from 1.
+        /// Number of this attempt, from 1.
         attempt: u32,
     },
-    /// Fires when a child is tried again.
+    /// Waits before a child is retried.
     Pause {
         timer: CommandId,
         attempt: u32,
     },
     Timer(CommandId),
-    /// Fires when a delay that is longer than its node may take is given up.
+    /// A delay longer than the node's time limit. The timer fires at that limit.
     InVain(CommandId),
     Signal {
         signal: CommandId,
@@ -151,13 +151,13 @@ pub enum Wait {
     },
     Fan(Fan),
     Person(Question),
-    /// Whether one of its items is kept is decided outside.
+    /// A sandbox decides whether one of the items is kept.
     Sifting(Sifting),
-    /// It has its result; where that goes is decided outside.
+    /// The visit has its result; a sandbox decides where it goes.
     Routing(Routing),
-    /// As many tasks of its type are under way as may be.
+    /// The limit of concurrent tasks of its type is reached.
     Turn,
-    /// It has failed, and begins anew when somebody says so.
+    /// The visit has failed and begins again when an operator says so.
     Held {
         held: CommandId,
         why: String,
@@ -172,10 +172,10 @@ pub struct Done {
     pub attempt: u32,
 }
 
-/// A patch that waits for a person.
+/// A patch that waits for a person's decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proposal {
-    /// The agent's.
+    /// The agent's node.
     pub node: NodeId,
     /// `{operations, reason}`
     pub patch: ValueId,
@@ -186,35 +186,36 @@ pub struct Proposal {
 pub struct Undo {
     pub node: NodeId,
     pub value: ValueId,
-    /// What the node's config was at that time. Absent where its compensator came later, or an older build wrote it.
+    /// The node's config at that time. Absent when its compensator was added later, or when an older build
+    /// wrote the entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<ValueId>,
 }
 
-/// A run that takes back what it did, the last thing first.
+/// Compensation in progress: the work is undone in reverse order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Undoing {
-    /// Nothing when the run was cancelled, or had completed.
+    /// Absent when the run was cancelled or had completed.
     pub failure: Option<Failure>,
-    /// It had completed, and does so again.
+    /// The run had completed, and completes again afterwards.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub completed: bool,
-    /// The compensator under way.
+    /// The compensator that is running.
     pub task: CommandId,
     pub node: NodeId,
-    /// What it takes back, and the config of that.
+    /// The result that it undoes, and the config of that visit.
     pub value: ValueId,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<ValueId>,
-    /// What could not be undone, and why.
+    /// Work that could not be undone, with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<(NodeId, Failure)>,
-    /// The same, for whoever asks again.
+    /// The same work, kept for a later request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub again: Vec<Undo>,
 }
 
-/// What a patch has made of the graph.
+/// The document and graph after a patch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Patched {
     pub document: Value,
@@ -222,7 +223,7 @@ pub struct Patched {
 }
 
 impl Memory {
-    /// As the message finds it.
+    /// Returns the memory from before the message.
     pub fn before(snapshot: Option<&Snapshot>) -> Result<Self, ProgramError> {
         snapshot.map_or_else(|| Ok(Self::default()), Self::load)
     }
@@ -234,7 +235,8 @@ impl Memory {
         serde_json::from_slice(snapshot.open()?).map_err(|error| ProgramError::BadSnapshot(error.to_string()))
     }
 
-    /// Forgets values nobody names any more, and lets go of large ones when there are many.
+    /// Drops unused values, moves large ones to blobs when there are many, and returns the snapshot with the
+    /// moved contents.
     pub fn save(&mut self) -> (Snapshot, Moved) {
         let named = self.named();
         self.values.keep(&named);
@@ -294,8 +296,8 @@ impl Memory {
         named
     }
 
-    /// Nothing of a run that has ended is needed any more, but for what the history counts: a cancelled one leaves tokens.
-    /// One that could still take back what it did keeps all it would need for that.
+    /// Clears the memory of an ended run, except the counters that the history is checked against: a
+    /// cancelled run leaves tokens. A run whose work can still be undone keeps everything needed for that.
     pub fn end(&mut self) {
         if !self.undo.is_empty() {
             self.stage = Stage::Ended;
@@ -308,12 +310,12 @@ impl Memory {
         *self = Self { stage: Stage::Ended, commands, tokens, counter, ..Self::default() };
     }
 
-    /// Nobody is anywhere.
+    /// Returns whether the run has no tokens, visits or proposals left.
     pub fn is_idle(&self) -> bool {
         self.queued.is_empty() && self.parked.is_empty() && self.open.is_empty() && self.proposals.is_empty()
     }
 
-    /// The `parallel` node that waits for this.
+    /// Returns the `parallel` node that waits for this command.
     pub fn fan_of(&self, command: CommandId) -> Option<&Fan> {
         self.open.values().find_map(|visit| match &visit.wait {
             Wait::Fan(fan) if fan.open.contains_key(&command) => Some(fan),
@@ -321,7 +323,7 @@ impl Memory {
         })
     }
 
-    /// Tasks and children under way.
+    /// Returns the number of tasks and children under way.
     pub fn under_way(&self) -> usize {
         let under_way = |wait: &Wait| match wait {
             Wait::Fan(fan) => fan.open.len(),
@@ -331,7 +333,7 @@ impl Memory {
         self.open.values().map(|visit| under_way(&visit.wait)).sum()
     }
 
-    /// Whose answer it is.
+    /// Returns the visit that waits for this command.
     pub fn visit_of(&self, command: CommandId) -> Option<u64> {
         self.open.iter().find(|(_, visit)| visit.wait.awaits(command)).map(|(number, _)| *number)
     }
@@ -340,14 +342,14 @@ impl Memory {
 impl Wait {
     pub fn awaits(&self, command: CommandId) -> bool {
         match self {
-            // Most visits, and looking for one of them asks them all.
+            // Most visits wait for a task, and this is called for each of them, so this case avoids a list.
             Self::Task(task) => *task == command,
             Self::Fan(fan) => fan.awaits(command),
             wait => wait.commands().contains(&command),
         }
     }
 
-    /// Every number it has an answer to come for.
+    /// Returns every command number that it expects an answer for.
     pub fn commands(&self) -> Vec<CommandId> {
         let some = |first: CommandId, second: &Option<CommandId>| {
             std::iter::once(first).chain(*second).collect::<Vec<_>>()
@@ -382,7 +384,7 @@ impl Wait {
         }
     }
 
-    /// What stops the tasks and children it waits for.
+    /// Returns the commands that cancel the tasks and children it waits for.
     pub fn stops(&self) -> Vec<Command> {
         match self {
             Self::Task(task) => vec![Command::CancelTask(*task)],

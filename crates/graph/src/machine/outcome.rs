@@ -1,5 +1,5 @@
-//! How a visit ends: with a result that is remembered and routed, or with a failure that leads to the node's error path
-//! or fails the run.
+//! Ends a visit: with a result that is stored and routed, or with a failure that leads to the node's error
+//! path or fails the run.
 
 use rhythm_core::failure::{Failure, codes as task_codes};
 use rhythm_core::id::CommandId;
@@ -16,7 +16,7 @@ use super::{Machine, Stop, Stopped, codes};
 use crate::ir::NodeKind;
 
 impl Machine<'_> {
-    /// What came from outside is the node's result.
+    /// Ends a visit with an output from outside as its result.
     pub fn outcome(
         &mut self,
         visit: Visit,
@@ -56,7 +56,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What conditions, references and compensators will see of this visit.
+    /// Stores the result for conditions, references and compensators.
     pub fn record(&mut self, visit: &Visit, value: ValueId, attempt: u32) -> Stopped {
         self.check_size(value, &format!("the output of {}", visit.node))?;
         self.remember(visit, value, attempt);
@@ -72,7 +72,8 @@ impl Machine<'_> {
         self.memory.done.insert(visit.node.clone(), Done { value, completed_at, duration_ms, attempt });
     }
 
-    /// A task's failure; where its policy would have gone on but the deadline left no time, one of that type.
+    /// Returns a task's failure. When its policy allowed a retry but the deadline left no time, the failure
+    /// has the deadline's type.
     pub fn out_of_time(&self, visit: &Visit, task: CommandId, failure: &Failure) -> Failure {
         let node = self.plan.node(self.place(&visit.node));
         let (policy, key) = (options_of(node).policy(), self.input.facts.run.task(task));
@@ -84,13 +85,14 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether the node's deadline comes before another attempt would.
+    /// Returns whether the node's deadline comes before the next attempt.
     pub fn is_too_late(&self, visit: &Visit, delay: Millis) -> bool {
         let deadline = self.plan.node(self.place(&visit.node)).limits.deadline;
         deadline.is_some_and(|deadline| self.input.at.plus(delay) >= visit.since.plus(deadline))
     }
 
-    /// What a wait came to that took too long: for its own patience, or for the node's deadline.
+    /// Returns the failure of a wait that took too long: a deadline failure when the node's deadline has
+    /// passed, else a timeout.
     pub fn late(&self, visit: &Visit, message: impl Into<String>) -> Failure {
         let deadline = self.plan.node(self.place(&visit.node)).limits.deadline;
         let is_over = deadline.is_some_and(|deadline| self.input.at >= visit.since.plus(deadline));
@@ -98,7 +100,8 @@ impl Machine<'_> {
         Failure::permanent(code, message)
     }
 
-    /// No attempt is left. A node that is held keeps its tokens; others have failed.
+    /// Ends a visit without attempts left. A node with `on_exhausted: hold` keeps its tokens; any other
+    /// fails.
     pub fn fail_node(&mut self, mut visit: Visit, command: Option<CommandId>, failure: &Failure) -> Stopped {
         let place = self.place(&visit.node);
         if self.plan.node(place).on_exhausted == OnExhausted::Fail {
@@ -111,7 +114,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// An error path gets `{error}`; without one the run fails.
+    /// Sends `{error}` to the error path. Without an error path the run fails.
     pub fn give_up(&mut self, visit: Visit, command: Option<CommandId>, failure: &Failure) -> Stopped {
         let plan = self.plan.clone();
         let node = plan.node(self.place(&visit.node));
@@ -125,14 +128,14 @@ impl Machine<'_> {
     }
 }
 
-/// The failure of what would have been tried again if there had been time.
+/// Returns the failure of work that would have been retried if there had been time.
 pub fn hurried(mut failure: Failure) -> Failure {
     failure.kind = codes::DEADLINE.to_owned();
     failure.message += &format!("; {}: no time is left for another attempt", codes::DEADLINE);
     failure
 }
 
-/// A node's failure as its run's: the type stays that of the cause.
+/// Returns a node's failure as the failure of its run; the type stays that of the cause.
 fn failure_of_run(node: &str, cause: &Failure) -> Failure {
     if cause.kind == codes::CONDITION_ERROR && codes::failed_node(&cause.code) == Some(node) {
         return cause.clone();
@@ -150,7 +153,7 @@ fn failure_of_run(node: &str, cause: &Failure) -> Failure {
     }
 }
 
-/// A failure as nodes and conditions see it.
+/// Returns a failure in the form nodes and conditions see.
 pub fn shown(node: &str, failure: &Failure) -> Value {
     let kind = if failure.kind.is_empty() { &failure.code } else { &failure.kind };
     let mut shown = json!({

@@ -1,6 +1,6 @@
-//! `parallel`: one task or child for each item of a list, so many at once. Results are in the order of the items. The
-//! first failure fails the node and stops the others, unless `settle` wants to know how each of them ended. What the snapshot
-//! holds of it does not grow with the list: see [`super::fan_store`].
+//! `parallel`: runs one task or child for each item of a list, a limited number at once. Results are in the
+//! order of the items. The first failure fails the node and stops the others, unless `settle` asks for the
+//! result of each item. Its part of the snapshot does not grow with the list: see [`super::fan_store`].
 
 use std::collections::BTreeMap;
 
@@ -25,44 +25,44 @@ use crate::compile::HTTP_TASK;
 use crate::ir::{Config, Node};
 use crate::reference::{self, Source};
 
-/// However many are asked for, one node has no more under way.
+/// Maximum number of items under way for one node, whatever its config asks for.
 const MOST_AT_ONCE: usize = 1000;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fan {
-    /// The config without its items, as it was when the node began.
+    /// The resolved config without its items, from when the node began.
     config: ValueId,
-    /// Entries of the config that refer to the item, and what else they refer to.
+    /// Entries of the config that refer to the item, with the other values they refer to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     of_items: Option<OfItems>,
-    /// Those of a short list.
+    /// The items of a short list.
     items: ValueId,
-    /// Those of a long one.
+    /// The items of a long list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) pages: Vec<Page>,
     pub(super) count: usize,
-    /// The first item that is not under way.
+    /// The first item that has not been started.
     next: usize,
-    /// The item each of them is about.
+    /// The item that each open command works on.
     pub open: BTreeMap<CommandId, usize>,
-    /// They are children, not tasks.
+    /// The commands are children, not tasks.
     pub(super) of_children: bool,
     pub(super) given: BTreeMap<usize, Ended>,
-    /// Bytes of those that could go into a segment.
+    /// Bytes of the results that could move to a segment.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) at_hand: u64,
-    /// Results that left, and how many.
+    /// Segments of results moved out, and the number of those results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) segments: Vec<BlobRef>,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) kept: u64,
-    /// Those that fire when a child has taken too long.
+    /// Timers for the timeout of a child, with that child.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     clocks: BTreeMap<CommandId, CommandId>,
-    /// Those that fire when an item is tried again.
+    /// Timers for the retry of an item, with that item.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) pauses: BTreeMap<CommandId, usize>,
-    /// Of items whose child has failed, how often.
+    /// Number of failed attempts of each item whose child has failed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     failed: BTreeMap<usize, u32>,
 }
@@ -100,7 +100,7 @@ impl Fan {
             || self.pauses.contains_key(&command)
     }
 
-    /// What it keeps apart.
+    /// Returns the blobs it keeps outside the snapshot.
     pub fn stored(&self) -> impl Iterator<Item = &BlobRef> {
         self.pages.iter().map(Page::content).chain(&self.segments)
     }
@@ -113,19 +113,19 @@ impl Fan {
         self.given.len() + usize::try_from(self.kept).unwrap_or(usize::MAX)
     }
 
-    /// Whether the next answer is that of the last item.
+    /// Returns whether the next answer is that of the last item.
     pub fn is_last(&self) -> bool {
         self.ended() + 1 >= self.count
     }
 
-    /// An item has its answer. Gives its place, and the clock that need not run any more.
+    /// Closes an item that has its answer. Returns its index and the timer that is no longer needed.
     fn close(&mut self, command: CommandId) -> (usize, Option<CommandId>) {
         let clock = self.clocks.iter().find(|(_, child)| **child == command).map(|(clock, _)| *clock);
         clock.map(|clock| self.clocks.remove(&clock));
         (self.open.remove(&command).unwrap_or_default(), clock)
     }
 
-    /// Of items that failed, where that fails nothing else.
+    /// Returns the failures of items that did not fail the node.
     pub fn failures(&self) -> impl Iterator<Item = &Failure> {
         self.given.values().filter_map(|ended| match ended {
             Ended::Failed(failure) => Some(failure),
@@ -222,7 +222,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The node's deadline is that of all its items together, whenever each of them begins.
+    /// Starts an item. The node's deadline covers all its items together, whenever each of them begins.
     fn start_item(
         &mut self,
         (node, since): (&Node, Timestamp),
@@ -263,7 +263,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The config of one item: what refers to it stands where the node has it.
+    /// Returns the config of one item, with references to the item resolved.
     fn with_item(&mut self, config: &Value, of: OfItems, item: &str) -> std::result::Result<Value, Trouble> {
         let OfItems { entries, mut named } = of;
         let entries = self.look(entries)?;
@@ -279,7 +279,7 @@ impl Machine<'_> {
         Ok(full)
     }
 
-    /// A child has taken too long, or an item is tried again.
+    /// Handles a timer: a child has taken too long, or an item is retried.
     pub fn fan_fired(&mut self, mut visit: Visit, mut fan: Fan, timer: CommandId) -> Stopped {
         if let Some(child) = fan.clocks.remove(&timer) {
             self.commands.push(Command::CancelChild(child));
@@ -348,7 +348,8 @@ impl Machine<'_> {
         }
     }
 
-    /// The config of an item leads to nothing: the node fails, as it would have if the item had been the first.
+    /// Fails the node because the config of an item cannot be resolved, as it would have failed for the first
+    /// item.
     fn fan_broken(&mut self, visit: Visit, fan: Fan, command: CommandId, trouble: Trouble) -> Stopped {
         match trouble {
             Trouble::Stop(stop) => Err(stop),
@@ -360,7 +361,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Starts what there is room for, or puts the results together.
+    /// Starts the next items, or combines the results after the last one.
     fn fan_on(&mut self, mut visit: Visit, mut fan: Fan, command: CommandId) -> Stopped {
         if fan.ended() < fan.count {
             let plan = self.plan.clone();

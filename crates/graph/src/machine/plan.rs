@@ -1,4 +1,5 @@
-//! A graph made ready to be stepped: nodes by id, everywhere a token can go, conditions compiled, references found.
+//! A graph prepared for stepping: nodes by id, the targets of every node, compiled conditions, and the nodes
+//! whose config has references.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -17,13 +18,14 @@ pub struct Plan {
     pub graph: Graph,
     ids: Vec<NodeId>,
     places: BTreeMap<NodeId, NodeIndex>,
-    /// Where tokens of each node can go, by any way.
+    /// Targets of each node through any exit.
     leads_to: Vec<BTreeSet<NodeIndex>>,
-    /// Of each node with a loop: every node on a way from where it goes back to, to whoever goes back there.
+    /// For each node with a loop: every node on a path from the loop's target to a node that loops back
+    /// there. Computed on first use.
     stretches: Vec<OnceLock<BTreeSet<NodeIndex>>>,
     pub rules: Vec<Rules>,
     pub schemas: Schemas,
-    /// Nodes whose config refers to something.
+    /// One flag for each node: its config contains a reference.
     refers: Vec<bool>,
 }
 
@@ -74,15 +76,15 @@ impl Plan {
         self.refers[place]
     }
 
-    /// Whether a token of this sender waits at this node for those of others.
+    /// Returns whether a token of this sender waits at this node for tokens of others.
     pub fn joins(&self, to: NodeIndex, from: Option<&str>) -> bool {
         let node = self.node(to);
         let sender = from.and_then(|from| self.place(from));
         node.wait_for_all && sender.is_some_and(|sender| node.dependencies.contains(&sender))
     }
 
-    /// Where somebody is who is in this node's loop; nothing when it has none. Loops that go back to one node are one loop:
-    /// who takes another way through it has not left.
+    /// Returns the nodes that belong to this node's loop, or `None` when it has no loop. Loops that go back
+    /// to the same node count as one loop, so a token on another path through it has not left the loop.
     pub fn stretch(&self, place: NodeIndex) -> Option<&BTreeSet<NodeIndex>> {
         let back = self.node(place).looping.as_ref()?.loop_back_to;
         Some(self.stretches[place].get_or_init(|| {
@@ -98,8 +100,8 @@ impl Plan {
         }))
     }
 
-    /// Every node that `active` ones, or those they lead to, can emit to; nobody gets further through `join`, except for
-    /// who is active there already.
+    /// Returns every node that tokens at `active` nodes can reach. No path continues through `join`, unless
+    /// `join` itself is active.
     pub fn reach(&self, active: &BTreeSet<NodeIndex>, join: NodeIndex) -> BTreeSet<NodeIndex> {
         let mut reached = BTreeSet::new();
         let mut next: Vec<NodeIndex> = active.iter().copied().collect();
@@ -114,7 +116,7 @@ impl Plan {
     }
 }
 
-/// Nodes and all that can be reached from them.
+/// Returns the nodes and everything reachable from them.
 fn spread(
     from: impl IntoIterator<Item = NodeIndex>,
     next: impl Fn(NodeIndex) -> Vec<NodeIndex>,

@@ -1,5 +1,6 @@
-//! Where a result goes. A loop decides first, then a branch, else the dependents. A condition that has to be asked
-//! outside keeps the visit in routing until the answer is there; what was decided before it is not decided again.
+//! Routes a result: a loop decides first, then a branch, else the tokens go to the dependents. A condition
+//! that needs a sandbox keeps the visit in routing until the answer arrives. Earlier decisions are not made
+//! again.
 
 use rhythm_core::event::{ConditionEvaluated, EventData};
 use rhythm_core::failure::Failure;
@@ -18,21 +19,21 @@ use super::{Machine, Stop, Stopped, codes};
 use crate::condition::{Answer, Answers, SANDBOX_TASK, SandboxCall, Verdict};
 use crate::ir::{Branch, Loop, Node, NodeIndex, OnConditionError};
 
-/// A visit whose result waits for an answer about a condition.
+/// A visit whose result waits for a sandbox answer about a condition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Routing {
     pub value: ValueId,
     pub task: CommandId,
-    /// What the node itself had asked for.
+    /// The command that the node itself had issued.
     command: Option<CommandId>,
     at: Fork,
-    /// Which program of the condition is being asked.
+    /// Number of the condition's program that is running.
     index: u32,
     answers: Answers,
 }
 
 impl Routing {
-    /// The conditions of a node that have come to the one that is asked, in order.
+    /// Returns the conditions of a node up to the one being evaluated, in order.
     pub fn asked_of<'n>(&self, node: &'n Node) -> Vec<Option<&'n Value>> {
         match (self.at, &node.branch) {
             (Fork::Loop | Fork::Rejected, _) => {
@@ -46,27 +47,27 @@ impl Routing {
     }
 }
 
-/// A condition on the way of a result.
+/// A condition that decides where a result goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Fork {
     Loop,
-    /// The loop of a node whose question was answered with a rejection.
+    /// The loop of a node whose approval was rejected.
     Rejected,
     Rule(usize),
 }
 
-/// What a fork leads to.
+/// Result of a decision.
 enum Way {
     To(Vec<NodeIndex>),
     On(Fork),
     Ask(Box<SandboxCall>),
-    /// Nobody can say, and the node is not to guess.
+    /// The condition cannot be evaluated, and the node has `on_condition_error: fail`.
     Fail(Box<Failure>),
 }
 
 impl Machine<'_> {
-    /// Routes a fresh result: one more pass where there is a loop.
+    /// Routes a new result. In a loop this counts one more pass.
     pub fn route(&mut self, visit: Visit, command: Option<CommandId>, value: ValueId) -> Stopped {
         let plan = self.plan.clone();
         let at = match plan.node(self.place(&visit.node)).looping {
@@ -79,14 +80,14 @@ impl Machine<'_> {
         self.follow(visit, (command, value), at, Answers::new())
     }
 
-    /// Routes a rejection where the loop of the node decides about it first.
+    /// Routes a rejection at a node whose loop decides about rejections first.
     pub fn route_rejection(&mut self, visit: Visit, command: Option<CommandId>, value: ValueId) -> Stopped {
         *self.memory.passes.entry(visit.node.clone()).or_default() += 1;
         self.follow(visit, (command, value), Fork::Rejected, Answers::new())
     }
 
-    /// The conditions have changed while one of them was asked: from the first of them again. What a loop has decided
-    /// stays, and its pass is counted.
+    /// Routes again after the conditions changed during an evaluation, from the first of them on. A decision
+    /// of a loop stays, and its pass stays counted.
     pub fn reroute(&mut self, visit: Visit, routing: Routing) -> Stopped {
         let at = match routing.at {
             Fork::Loop | Fork::Rejected => routing.at,
@@ -95,7 +96,7 @@ impl Machine<'_> {
         self.follow(visit, (routing.command, routing.value), at, Answers::new())
     }
 
-    /// The answer of a sandbox.
+    /// Continues routing with the answer of a sandbox.
     pub fn routed(&mut self, visit: Visit, routing: Routing, answer: Result<Payload, String>) -> Stopped {
         let answer = self.answer_of(answer)?;
         let Routing { value, command, at, index, mut answers, .. } = routing;
@@ -103,7 +104,7 @@ impl Machine<'_> {
         self.follow(visit, (command, value), at, answers)
     }
 
-    /// What a sandbox said; a failure says that it cannot tell.
+    /// Returns a sandbox's answer. A failed task means that the condition is not evaluable.
     pub fn answer_of(&mut self, answer: Result<Payload, String>) -> Stopped<Answer> {
         match answer {
             Err(reason) => Ok(Answer::NotEvaluable(reason)),
@@ -179,7 +180,7 @@ impl Machine<'_> {
         })
     }
 
-    /// A node that is held makes the same pass again when it begins anew.
+    /// Takes back one pass, because a held node makes the same pass again when it begins again.
     fn take_back_pass(&mut self, visit: &Visit) {
         let passes = self.memory.passes.remove(&visit.node).unwrap_or_default();
         if passes > 1 {
@@ -224,7 +225,8 @@ impl Machine<'_> {
         }
     }
 
-    /// The targets an agent names. Any it may not name fails the run before anything is emitted.
+    /// Returns the targets that an agent chose. A target outside its list fails the run before any token is
+    /// emitted.
     fn chosen(
         &mut self,
         plan: &Plan,
@@ -254,7 +256,7 @@ impl Machine<'_> {
         Ok(chosen)
     }
 
-    /// How a node fails whose condition cannot be evaluated, if it is to.
+    /// Returns the failure of a node whose condition cannot be evaluated, when the node must fail for that.
     fn unclear(
         &mut self,
         visit: &Visit,
@@ -273,7 +275,7 @@ impl Machine<'_> {
         Ok(Some(Box::new(condition_error(&visit.node, name, condition, (reason, &told)))))
     }
 
-    /// Leaves the verdict in the history.
+    /// Records a verdict in the history. Returns whether the condition is met.
     pub fn tell(&mut self, node: &str, condition: String, verdict: Verdict) -> bool {
         let (result, reason) = match verdict {
             Verdict::Met => (true, String::new()),
@@ -293,13 +295,14 @@ impl Machine<'_> {
 
     pub fn ask_sandbox(&mut self, call: &SandboxCall) -> CommandId {
         let input = Payload::of(call).expect("calls always serialise");
-        // It stops by itself in time; this is for a worker that does not.
+        // The sandbox stops by itself in time. This timeout covers a worker that does not.
         let timeout = Some(Millis(call.timeout_ms).saturating_add(Millis::from_secs(30)));
         self.run_task(SANDBOX_TASK.to_owned(), input, TaskOptions { timeout, ..TaskOptions::default() })
     }
 }
 
-/// Names the expression, the fields it looked at, and what was there.
+/// Returns the failure of a condition that cannot be evaluated. It names the expression, the fields read and
+/// their values.
 pub fn condition_error(
     node: &str,
     name: &str,
@@ -312,7 +315,7 @@ pub fn condition_error(
     Failure { kind: codes::CONDITION_ERROR.to_owned(), ..Failure::permanent(code, message) }
 }
 
-/// Where a broken loop leads: `break_path` if given, else the branch, else the dependents.
+/// Returns where a broken loop leads: `break_path` if set, else the branch, else the dependents.
 fn after(looping: &Loop) -> Way {
     match &looping.break_path {
         Some(path) => Way::To(path.clone()),

@@ -1,6 +1,6 @@
-//! Several messages of one commit: the snapshot is read once and written once as long as they only move tokens to joins
-//! that go on waiting, or a `parallel` node to its next item, as most answers to a fan-out do. Whatever does more is stepped
-//! as always.
+//! Applies several messages of one commit with the snapshot decoded and encoded once. This works while the
+//! messages only move tokens to joins that keep waiting, or a `parallel` node to its next item, as most
+//! answers to a fan-out do. Any other message is stepped as usual.
 
 use std::mem;
 use std::sync::Arc;
@@ -16,24 +16,24 @@ use super::plan::Plan;
 use super::values::ROOM;
 use super::{GraphProgram, Machine};
 
-/// A byte that came from outside takes at most this many in a snapshot.
+/// Maximum bytes in a snapshot for one byte from outside.
 const GROWTH: usize = 2;
-/// What surrounds a result and its tokens in a snapshot, generously.
+/// Upper bound of the bytes around a result and its tokens in a snapshot.
 const FRAME: usize = 1024;
 
 pub struct GraphSession<'a> {
     program: &'a GraphProgram,
     plan: Arc<Plan>,
-    /// What it began with.
+    /// The snapshot the session began with.
     opened: Snapshot,
-    /// What was applied since.
+    /// Messages applied since.
     noted: Vec<Applied>,
     memory: Memory,
-    /// The snapshot would have no more bytes than this.
+    /// Upper bound of the bytes of the current snapshot.
     size_at_most: usize,
 }
 
-/// A message as it was applied.
+/// A message that was applied, with its arguments.
 struct Applied {
     message: Message,
     at: Timestamp,
@@ -48,14 +48,15 @@ impl<'a> GraphSession<'a> {
         Some(Self { program, plan, opened: snapshot.clone(), noted: Vec::new(), memory, size_at_most })
     }
 
-    /// The memory after all that was noted. A message that turns out to do more has been applied by then: keeping a copy of
-    /// the memory for each would make the answers to a wide fan-out cost the square of their number.
+    /// Rebuilds the memory after all noted messages. It is needed when a message turns out to do more:
+    /// consuming that message has changed the memory. A copy of the memory for each message would make the
+    /// answers to a wide fan-out cost the square of their number.
     fn as_noted(&self, facts: &RunFacts) -> Memory {
         let mut memory = Memory::load(&self.opened).expect("it was loaded before");
         for Applied { message, at, blobs } in &self.noted {
             let input = StepInput { facts, snapshot: Some(&self.opened), message, at: *at, blobs };
             let mut machine = Machine::with(self.program, self.plan.clone(), input, memory);
-            // It is what it was the first time: nothing but more tokens at joins.
+            // The result is the same as the first time: only more tokens at joins.
             let _ = machine.consume();
             memory = machine.memory;
         }
@@ -66,7 +67,7 @@ impl<'a> GraphSession<'a> {
 impl Session for GraphSession<'_> {
     fn note(&mut self, input: StepInput<'_>) -> Option<Noted> {
         let MessageBody::TaskCompleted(done) = &input.message.body else { return None };
-        // As long as this fits, no value has to leave the snapshot, and nobody has to be warned.
+        // While this fits, no value has to move out of the snapshot and no size warning is due.
         let grown = self.size_at_most + FRAME + GROWTH * done.output.to_stored().len();
         if grown as u64 > ROOM {
             return None;
@@ -104,7 +105,7 @@ impl Session for GraphSession<'_> {
     }
 
     fn snapshot(&mut self) -> Option<(Snapshot, Contents)> {
-        // As long as everything fits, nothing leaves it but with its message.
+        // While everything fits, contents leave the snapshot only together with their message.
         (!self.noted.is_empty()).then(|| (self.memory.clone().save().0, Vec::new()))
     }
 }

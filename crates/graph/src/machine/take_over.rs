@@ -1,5 +1,5 @@
-//! A run of one version of a graph goes on by another one, under the rules patches are held to: nothing may be under way
-//! at a node that is not there any more, and no join may wait for what nothing would lead to.
+//! Moves a run from one version of a graph to another, with the checks for patches: no work may be under way
+//! at a node that is gone, and no join may wait for a sender that can no longer be reached.
 
 use std::sync::Arc;
 
@@ -10,7 +10,8 @@ use super::{GraphProgram, Machine, Stop};
 use crate::patch::codes;
 
 impl GraphProgram {
-    /// The run as `before` left it. Patches of its own are left behind: it goes by the new version as it was registered.
+    /// Takes over the run from `before`. Patches of the run are dropped: it continues with the new version as
+    /// registered. Fails with `Misfit` when the run's position does not fit the new graph.
     pub(super) fn takes_over(&self, before: &Self, input: StepInput<'_>) -> Result<Step, ProgramError> {
         let memory = Memory::before(input.snapshot)?;
         let refused =

@@ -1,5 +1,6 @@
-//! Graphs played with everybody outside scripted, each three ways: straight through, several messages to a commit; with
-//! program and snapshot loaded anew for every message; and with every message delivered twice.
+//! Plays graphs with scripted answers from outside, each in three ways: straight through with several
+//! messages in a commit; with program and snapshot reloaded for every message; and with every message
+//! delivered twice.
 
 mod compensation;
 mod explore;

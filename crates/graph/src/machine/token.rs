@@ -1,5 +1,5 @@
-//! Tokens: how they are made, where they wait, and what takes them. Every one leaves a row when it is emitted and one when
-//! it is consumed, with the run's counter before and after.
+//! Tokens: emitting, waiting and consuming. Every token writes a row when it is emitted and one when it is
+//! consumed, with the run's counter before and after.
 
 use std::sync::Arc;
 
@@ -13,13 +13,14 @@ use super::values::ValueId;
 use super::{Machine, Stop, Stopped, codes};
 use crate::ir::{Node, NodeIndex, NodeKind};
 
-/// One step begins at most this many nodes; a graph that can go on by itself for longer does so in the next.
+/// Maximum number of nodes begun in one step. A graph that can continue without answers does so in another
+/// step.
 const MOST_BEGUN: usize = 500;
-/// Bytes of a value that stand in the row of a token.
+/// Maximum bytes of a value in the row of a token.
 const MOST_SHOWN: usize = 1024;
 
 impl Machine<'_> {
-    /// Moves tokens until every node that has some waits for something from outside.
+    /// Moves tokens until every node with tokens waits for something from outside.
     pub fn settle(&mut self) -> Stopped<Progress> {
         loop {
             while let Some(token) = self.memory.queued.pop_front() {
@@ -53,7 +54,7 @@ impl Machine<'_> {
         self.begin(vec![token], false)
     }
 
-    /// Runs a join with the first token of each sender that has one waiting.
+    /// Begins a join with the first waiting token of each sender.
     fn fire(&mut self, join: NodeIndex) -> Stopped {
         let plan = self.plan.clone();
         let id = plan.id(join);
@@ -86,7 +87,7 @@ impl Machine<'_> {
         })
     }
 
-    /// What a visit leaves behind: its tokens are consumed, and one goes to each target.
+    /// Ends a visit: emits one token to each target and consumes the visit's tokens.
     pub fn emit(
         &mut self,
         visit: Visit,
@@ -98,7 +99,7 @@ impl Machine<'_> {
         self.emit_as(visit, command, (value, is_made), targets)
     }
 
-    /// The same, told whether the value is in no other row of the history.
+    /// Works like `emit`. `is_made` says whether no other row of the history holds the value.
     pub fn emit_as(
         &mut self,
         visit: Visit,
@@ -114,7 +115,7 @@ impl Machine<'_> {
             return Err(stop);
         }
         let first = self.events.len();
-        // Emitting first: the counter never passes zero on its way.
+        // Emits first, so that the counter does not reach zero in between.
         for target in targets {
             self.send(Some(from), *target, hop, value);
         }
@@ -132,19 +133,20 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Whether what a visit gives is of the run's own making: not what somebody answered, nor what a token carried.
+    /// Returns whether the run computed the visit's result itself, so that it is neither an answer nor a
+    /// token's value.
     fn makes_its_result(&self, visit: &Visit) -> bool {
         match self.plan.node(self.place(&visit.node)).kind {
             NodeKind::Filter | NodeKind::Aggregate | NodeKind::Parallel | NodeKind::Human => true,
-            // These give what they got, which several tokens bring in parts.
+            // These return their input. After a join the run composes it from several tokens.
             NodeKind::Conditional | NodeKind::Loop | NodeKind::Delay => visit.joined,
-            // With the decision of a person.
+            // The result contains the decision of a person.
             NodeKind::Registered(_) => visit.consumed,
             _ => false,
         }
     }
 
-    /// A value as a row shows it: what is not small is a blob.
+    /// Returns a value for a history row. A value that is not small becomes a blob.
     fn for_history(&mut self, value: ValueId) -> Option<Payload> {
         let payload = self.memory.values.get(value)?.clone();
         let Some(text) = payload.text().filter(|text| text.len() > MOST_SHOWN) else { return Some(payload) };
@@ -153,7 +155,7 @@ impl Machine<'_> {
         Some(Payload::Blob(reference))
     }
 
-    /// A loop nobody is in any more has been left, whichever way.
+    /// Forgets the passes of every loop without tokens or visits in it, because it has been left.
     fn forget_loops(&mut self) {
         if self.memory.passes.is_empty() {
             return;
@@ -229,7 +231,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Of the one terminal node that ran, else of each: `{}` where every path ended by an empty exit.
+    /// Returns the run's output: that of the one terminal node that ran, or an object of several. `{}` when
+    /// every path ended at an empty exit.
     pub fn output(&mut self) -> Stopped<Payload> {
         let plan = self.plan.clone();
         let is_terminal =

@@ -1,5 +1,5 @@
-//! What the registered type of a node asks of a run: that inputs and outputs fit its schemas, that no more of its tasks are
-//! under way than it allows, what its handlers see, and questions its answers put to a person.
+//! Rules of a node's registered type: inputs and outputs must fit its schemas, the number of concurrent tasks
+//! is limited, handlers may see earlier results, and an answer may request an approval.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -20,7 +20,7 @@ use crate::condition::Metadata;
 use crate::ir::{EscalationPolicy, Graph, Human, Node, NodeKind};
 use crate::node_type::NodeType;
 
-/// The schemas of a graph's registered types, each compiled when it is first needed.
+/// Schemas of a graph's registered types, each compiled on first use.
 #[derive(Debug, Default)]
 pub struct Schemas(BTreeMap<String, Both>);
 
@@ -50,7 +50,7 @@ fn compiled(schema: Option<&Value>) -> Option<Schema> {
     schema.and_then(|schema| Schema::compile(schema).ok())
 }
 
-/// Of a node; nothing for built-in types.
+/// Returns the registered type of a node, or `None` for a built-in type.
 pub fn type_of<'g>(graph: &'g Graph, node: &Node) -> Option<&'g NodeType> {
     match &node.kind {
         NodeKind::Registered(name) => graph.types.get(name),
@@ -59,7 +59,7 @@ pub fn type_of<'g>(graph: &'g Graph, node: &Node) -> Option<&'g NodeType> {
 }
 
 impl Machine<'_> {
-    /// A node does not begin with an input its type does not take.
+    /// Fails a node whose input does not fit the schema of its type.
     pub fn check_input(&mut self, node: &Node, input: ValueId) -> Result<(), Trouble> {
         let plan = self.plan.clone();
         let Some(kind) = type_of(&plan.graph, node) else { return Ok(()) };
@@ -73,7 +73,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The failure of a node whose handler gave what its type does not give.
+    /// Returns the failure of a node whose output does not fit the schema of its type.
     pub fn unfit_output(&mut self, visit: &Visit, output: ValueId) -> Stopped<Option<Failure>> {
         let plan = self.plan.clone();
         let Some(kind) = type_of(&plan.graph, plan.node(self.place(&visit.node))) else { return Ok(None) };
@@ -85,7 +85,7 @@ impl Machine<'_> {
         }))
     }
 
-    /// Whether as many tasks of the node's type are under way as it allows.
+    /// Returns whether the number of tasks of the node's type has reached its limit.
     pub fn has_no_turn(&self, node: &Node) -> bool {
         let most = type_of(&self.plan.graph, node).and_then(NodeType::max_concurrency);
         let of_type = |visit: &&Visit| {
@@ -94,7 +94,7 @@ impl Machine<'_> {
         most.is_some_and(|most| self.memory.open.values().filter(of_type).count() >= most)
     }
 
-    /// The oldest visit that waits for its turn and may have it now.
+    /// Removes and returns the oldest visit that waited for a free slot and may begin now.
     pub fn next_turn(&mut self) -> Option<Visit> {
         if self.plan.graph.types.values().all(|kind| kind.max_concurrency().is_none()) {
             return None;
@@ -106,7 +106,7 @@ impl Machine<'_> {
         number.and_then(|number| self.memory.open.remove(&number))
     }
 
-    /// `{node: {output, metadata}}` of the nodes that have ended, as conditions see them.
+    /// Returns `{node: {output, metadata}}` of the nodes that have ended, in the form conditions see.
     pub fn context(&self) -> Stopped<String> {
         self.need(self.memory.done.values().map(|done| done.value))?;
         let mut parts = Vec::new();
@@ -122,8 +122,8 @@ impl Machine<'_> {
         Ok(object(&parts).text().unwrap_or("{}").to_owned())
     }
 
-    /// Puts the question that an answer of a type with `creates_approval` brings along. Gives the visit back when there
-    /// is none.
+    /// Creates the approval that an answer of a type with `creates_approval` requests. Returns the visit when
+    /// the answer requests none.
     pub fn ask_for(
         &mut self,
         mut visit: Visit,
@@ -151,7 +151,7 @@ impl Machine<'_> {
             fields.retain(|key, _| key != "approval");
         }
         let about = self.made(about);
-        // The work is done, whatever is decided: it can be undone from now on.
+        // The work is done whatever the decision, so from now on it can be undone.
         self.record(&visit, about, attempt)?;
         let human = together(node.human.clone().unwrap_or_default(), asked);
         let mut question = self.put(node, &human, about, None);
@@ -164,7 +164,7 @@ impl Machine<'_> {
     }
 }
 
-/// What the author of the graph says counts before what an answer says.
+/// Merges two settings. The graph's settings take precedence over those in the answer.
 fn together(own: Human, asked: Human) -> Human {
     let is_said = own.escalation_policy != EscalationPolicy::default() || own.timeout.is_some();
     Human {

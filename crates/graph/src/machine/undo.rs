@@ -1,6 +1,6 @@
-//! Compensation: before a failed or cancelled run ends, or when somebody asks one that has ended, what its nodes did is taken
-//! back, the last thing first, one at a time. What cannot be taken back does not keep the rest from it; the run's failure says
-//! what is left to do.
+//! Compensation: the work of a run's nodes is undone in reverse order, one at a time. It runs before a failed
+//! or cancelled run ends, and on request for a run that has ended. Work that cannot be undone does not stop
+//! the rest; the run's failure lists it.
 
 use rhythm_core::command::Command;
 use rhythm_core::event::{EventData, Warning};
@@ -17,7 +17,7 @@ use super::look::object;
 use super::memory::{Memory, NodeId, Stage, Undo, Undoing, Wait};
 use super::{Machine, Stopped, codes};
 
-/// What the run ends with when all that can be is undone.
+/// End of the run after all possible work is undone.
 #[derive(Default)]
 struct Aim {
     failure: Option<Failure>,
@@ -25,7 +25,7 @@ struct Aim {
     left: Left,
 }
 
-/// What could not be undone, the last thing first, and why.
+/// Work that could not be undone, the last first, with the reasons.
 #[derive(Default)]
 struct Left {
     why: Vec<(NodeId, Failure)>,
@@ -33,8 +33,9 @@ struct Left {
 }
 
 impl Machine<'_> {
-    /// Stops everything that was under way before this message, then takes back what was done, this message's result
-    /// included. `failure` is absent when the run was cancelled: whoever cancelled it stops its tasks and children.
+    /// Stops everything that was under way before this message, then undoes the work, the result of this
+    /// message included. `failure` is absent when the run was cancelled: then the fold stops its tasks and
+    /// children.
     pub fn begin_undo(&mut self, before: &Memory, failure: Option<Failure>) -> Stopped<Progress> {
         self.commands.clear();
         let answered = self.input.message.body.answers();
@@ -67,7 +68,8 @@ impl Machine<'_> {
         self.undo_next(Aim { failure, ..Aim::default() })
     }
 
-    /// Somebody asks a run that has ended. What its end had called off, or could not be undone then, is begun anew.
+    /// Starts compensation on request. For a run that has ended, work whose compensation was called off or
+    /// failed is tried again.
     pub fn compensate(&mut self, asked: &Compensate) -> Stopped<Option<Progress>> {
         let asked_for = asked.failure.clone();
         let progress = match self.memory.stage.clone() {
@@ -89,7 +91,7 @@ impl Machine<'_> {
         Ok(Some(progress))
     }
 
-    /// An answer to the compensator under way; all others came too late.
+    /// Handles an answer to the running compensator. Any other message came too late and is ignored.
     pub fn undone(&mut self, body: &MessageBody) -> Stopped<Option<Progress>> {
         let Stage::Undoing(undoing) = self.memory.stage.clone() else { return Ok(None) };
         let Undoing { failure, completed, task, node, value, config, left, again } = *undoing;
@@ -110,7 +112,8 @@ impl Machine<'_> {
             let Some(place) = plan.place(&undo.node) else { continue };
             let Some(compensator) = &plan.node(place).compensator else { continue };
             self.need(undo.config.into_iter().chain([undo.value]))?;
-            // The node may have run since with another config: what it did then was taken back before.
+            // The config comes from that visit, because the node may have run again since with another
+            // config.
             let config = match undo.config {
                 Some(config) => self.text(config)?.to_owned(),
                 None => match self.config_of(place) {
@@ -141,7 +144,7 @@ impl Machine<'_> {
         self.mark = match (&self.memory.stage, left.why.is_empty()) {
             (_, false) => Some(Compensation::FAILED),
             (Stage::Undoing(_), true) => Some(Compensation::DONE),
-            // There was nothing to take back.
+            // There was no work to undo.
             (_, true) => None,
         };
         let told = self.what_is_left(&left.why);
@@ -164,7 +167,7 @@ impl Machine<'_> {
         left.what.push(undo);
     }
 
-    /// What is left stands as it did before it was tried: the last of it first.
+    /// Restores the work that is left to the order it had before compensation, for a later request.
     fn keep_for_later(&mut self, failure: &Option<Failure>, completed: bool, left: Vec<Undo>) {
         let mut left = left.into_iter();
         let Some(Undo { node, value, config }) = left.next() else { return };
@@ -175,7 +178,7 @@ impl Machine<'_> {
         self.memory.stage = Stage::Undoing(Box::new(undoing));
     }
 
-    /// The task that undoes a node's work; a patch may have taken it away.
+    /// Returns the task that undoes a node's work. A patch may have removed it.
     fn action(&self, node: &str) -> &str {
         let compensator = self.plan.place(node).and_then(|place| self.plan.node(place).compensator.as_ref());
         compensator.map_or("its compensator", |compensator| &compensator.task)

@@ -1,5 +1,5 @@
-//! Payloads a run remembers, each once: what a node gave is in the hands of every token it emitted. When they grow too
-//! many, the largest leave the snapshot for the blob store.
+//! Pool of the payloads a run keeps, each stored once, because every token of a node carries the same output.
+//! When they grow too large together, the largest move from the snapshot to blobs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,15 +7,15 @@ use std::sync::Arc;
 use rhythm_core::payload::{BlobRef, Payload};
 use serde::{Deserialize, Serialize};
 
-/// 0 is none.
+/// Id of a value; 0 means none.
 pub type ValueId = u64;
 
-/// Contents that left the snapshot.
+/// Contents moved out of the snapshot.
 pub type Moved = Vec<(BlobRef, Arc<[u8]>)>;
 
-/// Inline values of one snapshot may have this many bytes together.
+/// Maximum bytes of all inline values in one snapshot.
 pub const ROOM: u64 = 128 * 1024;
-/// Smaller values stay: a reference would not be shorter by much.
+/// Minimum bytes of a value that is moved. For a smaller value a reference would save little.
 const WORTH_MOVING: u64 = 1024;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ impl Values {
         self.kept.get(&id)
     }
 
-    /// Those that have left.
+    /// Returns the blobs of values that were moved out.
     pub fn blobs(&self) -> impl Iterator<Item = &BlobRef> {
         self.kept.values().filter_map(|payload| match payload {
             Payload::Blob(blob) => Some(blob),

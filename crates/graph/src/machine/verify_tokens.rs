@@ -1,10 +1,10 @@
-//! The counter once more, from nothing but the history: what `verify` compares a run with.
+//! Counts the tokens again from the history alone. `verify` compares the run's counter with this.
 
 use std::collections::BTreeSet;
 
 use rhythm_core::event::{Event, EventData, NodeToken};
 
-/// How the rows of a history contradict each other.
+/// Contradictions between the rows of a history.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Miscount {
     #[error("row {seq} applies {op_key} a second time")]
@@ -15,7 +15,8 @@ pub enum Miscount {
     Wrong { seq: u64, before: u64, after: u64, counted: u64, then: u64 },
 }
 
-/// The counter after these rows: tokens emitted less tokens consumed.
+/// Returns the counter after these rows: tokens emitted less tokens consumed. Fails at the first
+/// contradiction.
 pub fn recount(history: &[Event]) -> Result<u64, Miscount> {
     let (mut live, mut applied) = (BTreeSet::new(), BTreeSet::new());
     for row in history {

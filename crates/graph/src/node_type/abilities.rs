@@ -1,11 +1,11 @@
-//! What the capabilities of a type mean for its nodes. Keys nobody here knows are kept for whoever reads them.
+//! Capabilities of a type and their effect on its nodes. Unknown keys are kept for other readers.
 
 use rhythm_syntax::did_you_mean::closest;
 use serde_json::Value;
 
 use super::{BadType, NodeType};
 
-/// Capabilities that are true or false, and what they are when a registered type does not say.
+/// Boolean capabilities, with their default for a registered type.
 const FLAGS: [(&str, bool); 5] = [
     ("supports_retry", true),
     ("supports_timeout", true),
@@ -16,32 +16,34 @@ const FLAGS: [(&str, bool); 5] = [
 const MAX_CONCURRENCY: &str = "max_concurrency";
 
 impl NodeType {
-    /// Its tasks may be tried again: otherwise a node may not ask for it, and a task has one attempt.
+    /// Returns whether its tasks may be retried. When not, a node may not set a retry policy, and a task has
+    /// one attempt.
     pub fn supports_retry(&self) -> bool {
         self.flag("supports_retry")
     }
 
-    /// A node may bound an attempt with `timeout`.
+    /// Returns whether a node may set `timeout` for an attempt.
     pub fn supports_timeout(&self) -> bool {
         self.flag("supports_timeout")
     }
 
-    /// Its handler gets `ctx`: the results of the nodes that have ended.
+    /// Returns whether its handler gets `ctx`, the results of the nodes that have ended.
     pub fn requires_context(&self) -> bool {
         self.flag("requires_context")
     }
 
-    /// Its answer may choose where tokens go: a node may have an `agent_driven` branch.
+    /// Returns whether its answer may choose where tokens go, so that a node may have an `agent_driven`
+    /// branch.
     pub fn supports_dynamic_routing(&self) -> bool {
         self.flag("supports_dynamic_routing")
     }
 
-    /// Its answer may put a question to a person.
+    /// Returns whether its answer may request an approval.
     pub fn creates_approval(&self) -> bool {
         self.flag("creates_approval")
     }
 
-    /// At most so many of its tasks are under way at once: in each run, and in each process that does them.
+    /// Returns the maximum number of its tasks under way at once, in each run and in each worker process.
     pub fn max_concurrency(&self) -> Option<usize> {
         let most = self.capabilities.get(MAX_CONCURRENCY)?.as_u64()?;
         usize::try_from(most).ok().filter(|most| *most > 0)

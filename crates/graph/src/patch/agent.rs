@@ -1,5 +1,5 @@
-//! What binds an agent's patch: how many agents there may be, which types it may make, whom it may let others emit to. And
-//! all that binds agents is not theirs to change.
+//! Restrictions on an agent's patch: the number of agents, the types of nodes it may create, and the targets
+//! it may let others emit to. An agent may not change the restrictions on agents.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::{Refused, codes, type_name};
 use crate::ir::{Branch, Graph, Node, NodeIndex, NodeKind};
 
-/// So many agents may be in a graph that an agent has patched, and so many may it add.
+/// Maximum number of agents in a graph that an agent has patched, and of agents that one patch may add.
 const MOST_AGENTS: usize = 5;
 
-/// Whether what an agent wants is what agents may do.
+/// Checks an agent's patch against its restrictions. Fails with the first violation.
 pub fn check_agent(before: &Graph, after: &Graph, agent: &Node) -> Result<(), Refused> {
     let known: BTreeSet<&str> = before.nodes.iter().map(|node| node.id.as_str()).collect();
     check_number(&known, after)?;
@@ -32,7 +32,7 @@ fn check_number(known: &BTreeSet<&str>, after: &Graph) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Limits, permissions and whom to ask were set for the agents of this graph, this one among them.
+/// Refuses changes of limits, permissions and approvals, which were set for the agents of this graph.
 fn check_bounds(before: &Graph, after: &Graph, agent: &Node) -> Result<(), Refused> {
     let refuse =
         |what: String| Refused::because(codes::UNAUTHORIZED, format!("{} may not change {what}", agent.id));
@@ -61,7 +61,7 @@ fn check_bounds(before: &Graph, after: &Graph, agent: &Node) -> Result<(), Refus
     Ok(())
 }
 
-/// Where its own answer may lead is not its to say, but for nodes the patch itself brings.
+/// Refuses new targets for the agent's own branch, except nodes that the patch adds.
 fn check_choice(
     known: &BTreeSet<&str>,
     (before, after): (&Graph, &Graph),
@@ -99,7 +99,7 @@ fn check_types(before: &Graph, after: &Graph, agent: &Node) -> Result<(), Refuse
     }
 }
 
-/// Ways to nodes that were there before, back as well as forward.
+/// Checks the new edges to nodes that existed before, going back as well as forward.
 fn check_targets(known: &BTreeSet<&str>, before: &Graph, after: &Graph, agent: &Node) -> Result<(), Refused> {
     let Some(targets) = allowed(agent, &["allowed_targets"]) else { return Ok(()) };
     let edges = |graph: &Graph| -> BTreeSet<(String, String)> {
@@ -121,7 +121,7 @@ fn check_targets(known: &BTreeSet<&str>, before: &Graph, after: &Graph, agent: &
     }
 }
 
-/// A list of names in an agent's config; absent: anything.
+/// Returns a list of names from an agent's config. Absent: anything is allowed.
 fn allowed<'a>(agent: &'a Node, keys: &[&str]) -> Option<Vec<&'a str>> {
     let config = agent.agent_config.as_ref()?;
     let list = keys.iter().find_map(|key| config.get(key)).and_then(Value::as_array)?;

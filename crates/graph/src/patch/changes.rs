@@ -1,4 +1,4 @@
-//! What a patch changes, as a person would say it: nodes and edges that come, go or change.
+//! Changes of a patch in words: nodes and edges that are added, removed or changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,9 +11,9 @@ use crate::ir::Graph;
 pub struct Changes {
     pub nodes_added: Vec<String>,
     pub nodes_removed: Vec<String>,
-    /// Written otherwise than before.
+    /// Nodes with a different definition.
     pub nodes_changed: Vec<String>,
-    /// From and to.
+    /// Edges by source and target.
     pub edges_added: Vec<(String, String)>,
     pub edges_removed: Vec<(String, String)>,
     /// Other parts of the document that differ, such as `limits`.
@@ -43,7 +43,7 @@ impl Changes {
         *self == Self::default()
     }
 
-    /// One line for each.
+    /// Returns one line for each change.
     pub fn lines(&self) -> Vec<String> {
         let nodes = |sign: &'static str, ids: &[String]| -> Vec<String> {
             ids.iter().map(|id| format!("{sign} node {id}")).collect()
@@ -64,7 +64,7 @@ impl Changes {
     }
 }
 
-/// Nodes of a document by their ids.
+/// Returns the nodes of a document by id.
 fn nodes(document: &Value) -> BTreeMap<&str, &Value> {
     let all = document.get("nodes").and_then(Value::as_array).into_iter().flatten();
     let id = |node: &Value| ["id", "node_id"].into_iter().find(|key| node.get(key).is_some());

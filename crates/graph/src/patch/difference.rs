@@ -1,11 +1,10 @@
-//! What makes one document of another: as few operations as its shape allows, and to the byte: keys stand in the order
-//! they had.
+//! Computes a patch between two documents: few operations, and an exact result including the order of keys.
 
 use serde_json::{Map, Value, json};
 
 use super::operations::escaped;
 
-/// Operations that make `to` of `from`.
+/// Returns the operations that turn `from` into `to`.
 pub fn between(from: &Value, to: &Value) -> Vec<Value> {
     let mut found = Vec::new();
     compare(from, to, "", &mut found);
@@ -32,7 +31,7 @@ fn compare(from: &Value, to: &Value, path: &str, found: &mut Vec<Value>) {
     }
 }
 
-/// Only what stands between the beginning and the end that both share is touched.
+/// Compares two lists, changing only the part between their common beginning and end.
 fn compare_lists(old: &[Value], new: &[Value], path: &str, found: &mut Vec<Value>) {
     let pairs = |(one, other): &(&Value, &Value)| is_same(one, other);
     let head = old.iter().zip(new).take_while(pairs).count();
@@ -53,14 +52,14 @@ fn compare_lists(old: &[Value], new: &[Value], path: &str, found: &mut Vec<Value
     }
 }
 
-/// Whether removing and adding keys, which adds them at the end, gives the new order.
+/// Returns whether removing keys and adding keys at the end gives the new order.
 fn keeps_order(old: &Map<String, Value>, new: &Map<String, Value>) -> bool {
     let kept = old.keys().filter(|key| new.contains_key(*key));
     let added = new.keys().filter(|key| !old.contains_key(*key));
     kept.chain(added).eq(new.keys())
 }
 
-/// Equal in the order of keys too.
+/// Returns whether two values are equal, including the order of keys.
 fn is_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {

@@ -1,12 +1,13 @@
-//! The list of edges of a document that was written in another spelling: whoever adds an edge takes nothing away from those
-//! that other nodes declare.
+//! Normalises a document before a patch: writes down the edges that other nodes imply by their dependencies.
+//! Without that, adding one edge to a node would remove its implied edges.
 
 use serde_json::{Map, Value, json};
 
 use super::operations::Operation;
 
-/// The document with what the operations go by: a list of edges, and metadata. A node that sends because others declare it
-/// as a dependency would stop as soon as it had an edge: its edges are written down before it gets one.
+/// Returns the document with a list of edges and metadata when the operations refer to them. A node that only
+/// sends because others depend on it would stop sending there once it had an edge of its own, so its implied
+/// edges are written down first.
 pub fn prepared(mut document: Value, operations: &[Operation]) -> Value {
     let goes_to = |part: &str| operations.iter().any(|operation| operation.places().any(|to| to.is_in(part)));
     let (edges, metadata) = (goes_to("edges"), goes_to("metadata"));
@@ -29,7 +30,7 @@ pub fn prepared(mut document: Value, operations: &[Operation]) -> Value {
     document
 }
 
-/// Whom an added edge leaves.
+/// Returns the node that an added edge leaves.
 fn sender(operation: &Operation) -> Option<String> {
     match operation {
         Operation::Add { path, value } if path.is_in("edges") => {
@@ -39,7 +40,7 @@ fn sender(operation: &Operation) -> Option<String> {
     }
 }
 
-/// The edges of a node that says nothing of where it leads: to those that depend on it.
+/// Returns the implied edges of a node that lists no targets: to the nodes that depend on it.
 fn implied(document: &Value, from: &str) -> Vec<Value> {
     let list = |key: &str| document.get(key).and_then(Value::as_array).into_iter().flatten();
     let is_from = |edge: &Value| edge.get("from").and_then(Value::as_str) == Some(from);

@@ -1,5 +1,5 @@
-//! The operations of RFC 6902. Maps keep the order of their keys: what is removed leaves the others where they were, what
-//! is replaced stays in its place.
+//! The operations of RFC 6902. Maps keep the order of their keys: removing a key leaves the others in order,
+//! and replacing one keeps its position.
 
 use rhythm_syntax::diagnostic::excerpt;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use super::{Refused, codes};
 
 const NAMES: &str = "there are add, remove, replace, move, copy and test";
 
-/// One step of a patch.
+/// One operation of a patch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operation {
     Add { path: Pointer, value: Value },
@@ -19,7 +19,7 @@ pub enum Operation {
     Test { path: Pointer, value: Value },
 }
 
-/// A place in a document (RFC 6901), as the keys that lead there.
+/// A position in a document (RFC 6901), as the keys that lead there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pointer(Vec<String>);
 
@@ -38,7 +38,7 @@ impl TryFrom<String> for Pointer {
 }
 
 impl Operation {
-    /// Everywhere it looks or writes.
+    /// Returns every position it reads or writes.
     pub fn places(&self) -> impl Iterator<Item = &Pointer> {
         let (from, path) = match self {
             Self::Add { path, .. }
@@ -52,17 +52,18 @@ impl Operation {
 }
 
 impl Pointer {
-    /// Whether it leads into this part of the document.
+    /// Returns whether it points into this part of the document.
     pub fn is_in(&self, part: &str) -> bool {
         self.0.len() > 1 && self.0[0] == part
     }
 
-    /// Whether its last key may be the number of an item, which is another item's when the list has changed.
+    /// Returns whether its last key may be a list index, which names another item after the list changes.
     pub fn is_item(&self) -> bool {
         self.0.last().is_some_and(|key| key == "-" || index(key).is_ok())
     }
 
-    /// The same place in another document: items are known by their ids, or by what they are, wherever they stand there.
+    /// Returns the same position in another document. Items are matched by their ids or their content,
+    /// whatever their index there.
     pub fn moved(&self, from: &Value, to: &Value) -> Self {
         let (mut here, mut there) = (Some(from), Some(to));
         let keys = self.0.iter().map(|key| {
@@ -84,7 +85,7 @@ impl std::fmt::Display for Pointer {
     }
 }
 
-/// A key as it is written in a pointer.
+/// Returns a key in its escaped form for a pointer.
 pub fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
@@ -147,7 +148,7 @@ impl Operation {
         }
     }
 
-    /// What it is called, and where it acts.
+    /// Returns its name with the position it acts on.
     pub fn name(&self) -> String {
         match self {
             Self::Add { path, .. } => format!("add {path}"),
@@ -160,7 +161,7 @@ impl Operation {
     }
 }
 
-/// What is at a place.
+/// Returns the value at a position.
 pub fn find<'a>(document: &'a Value, path: &Pointer) -> Option<&'a Value> {
     path.0.iter().try_fold(document, |value, key| child(value, key))
 }
@@ -173,7 +174,8 @@ fn child<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
     }
 }
 
-/// The number of an item in another list. One that is there twice, or not at all, has not moved; the end stays the end.
+/// Returns the index of an item in another list. An item that occurs twice or not at all keeps its index; the
+/// end stays the end.
 fn moved_item(key: &str, old: &[Value], new: &[Value]) -> String {
     let Ok(place) = index(key) else { return key.to_owned() };
     let Some(item) = old.get(place) else {
@@ -196,7 +198,7 @@ fn find_mut<'a>(document: &'a mut Value, path: &Pointer) -> Result<&'a mut Value
     })
 }
 
-/// Where a value is kept, and under which key.
+/// Returns the container of a value, with the key.
 fn holder<'a, 'p>(document: &'a mut Value, path: &'p Pointer) -> Result<(&'a mut Value, &'p str), String> {
     let Some((last, keys)) = path.0.split_last() else {
         return Err("the document as a whole can only be replaced".to_owned());
@@ -233,12 +235,12 @@ fn remove(document: &mut Value, path: &Pointer) -> Result<Value, String> {
     }
 }
 
-/// What an item is known by.
+/// Returns the value that identifies an item: its id, or the item itself.
 fn identity(item: &Value) -> &Value {
     item.get("id").or_else(|| item.get("node_id")).unwrap_or(item)
 }
 
-/// A number without leading zeros.
+/// Parses a number without leading zeros.
 fn index(key: &str) -> Result<usize, String> {
     let plain = key == "0" || (!key.starts_with('0') && key.bytes().all(|byte| byte.is_ascii_digit()));
     match key.parse() {

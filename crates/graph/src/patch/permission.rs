@@ -1,11 +1,13 @@
-//! `can_emit_to` binds every way out of a node, whoever wrote it: a run that is led elsewhere would fail there.
+//! Checks `can_emit_to` for every exit of a node, whether the graph or a patch added it: a run that takes a
+//! forbidden exit would fail.
 
 use std::collections::BTreeSet;
 
 use super::{Refused, codes};
 use crate::ir::Graph;
 
-/// Whether no node is newly led to where it may not emit. What was so before is the workflow's own, and was warned of.
+/// Refuses a patch that adds an exit to a node outside `can_emit_to`. Exits from before are part of the
+/// workflow, and compiling them gave a warning.
 pub fn check_permission(before: &Graph, after: &Graph) -> Result<(), Refused> {
     let old = breaches(before);
     match breaches(after).into_iter().find(|breach| !old.contains(breach)) {
@@ -17,7 +19,7 @@ pub fn check_permission(before: &Graph, after: &Graph) -> Result<(), Refused> {
     }
 }
 
-/// From and to.
+/// Returns the forbidden edges by source and target.
 fn breaches(graph: &Graph) -> BTreeSet<(&str, &str)> {
     let bound = graph.nodes.iter().filter_map(|node| Some((node, node.can_emit_to.as_ref()?)));
     let of = bound.flat_map(|(node, allowed)| {

@@ -1,4 +1,5 @@
-//! What is wrong with a patched document, told by paths: nobody sees its text, and the operations of a patch name paths.
+//! Describes the errors in a patched document by path, because its text is not shown and the operations of a
+//! patch name paths.
 
 use rhythm_syntax::diagnostic::Diagnostic;
 

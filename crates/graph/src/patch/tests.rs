@@ -1,4 +1,4 @@
-//! Patches as such; what becomes of runs is told beside the machine.
+//! Patches on documents. The tests beside the machine cover patches of runs.
 
 use serde_json::json;
 
@@ -122,13 +122,13 @@ fn undoing_touches_nothing_but_what_the_patch_did() {
     let inverse = diff(&after, &base);
     let undone = |now: &Value| undo(&inverse, &after, now).and_then(|operations| apply(now, &operations));
     assert_eq!(undone(&after).unwrap().to_string(), base.to_string());
-    // Elsewhere something changed meanwhile: that stays.
+    // A change elsewhere in the document stays.
     let elsewhere = apply(&after, &json!([{"op": "add", "path": "/y", "value": 2}])).unwrap();
     assert_eq!(undone(&elsewhere).unwrap(), json!({"nodes": [{"id": "a"}, {"id": "b"}], "x": 1, "y": 2}));
-    // Where it stands now, it is known by its id.
+    // A moved item is found by its id.
     let moved = apply(&after, &json!([{"op": "add", "path": "/nodes/0", "value": {"id": "m"}}])).unwrap();
     assert_eq!(undone(&moved).unwrap(), json!({"nodes": [{"id": "m"}, {"id": "a"}, {"id": "b"}], "x": 1}));
-    // What the patch had put there is no longer there, or no longer what it was, or its place is taken.
+    // The patch's value is gone or changed, or its position is taken.
     for later in [
         json!([{"op": "remove", "path": "/nodes/1"}]),
         json!([{"op": "add", "path": "/nodes/0", "value": {"id": "n"}}]),
@@ -149,11 +149,11 @@ fn what_has_moved_is_undone_where_it_is() {
     let (a, b) = (json!({"id": "a", "to": ["b", "c"]}), json!({"id": "b"}));
     let (c, z) = (json!({"node_id": "c", "n": 1}), json!({"id": "z"}));
     for (patch, nodes) in [
-        // Its nodes are where it left them, but for those in between.
+        // The nodes are in their places, except for those inserted in between.
         (json!([{"op": "replace", "path": "/nodes/2/n", "value": 2}]), json!([z, b, a, c])),
         (json!([{"op": "remove", "path": "/nodes/0/to/1"}]), json!([z, b, a, c])),
         (json!([{"op": "add", "path": "/nodes/0/to/0", "value": "c2"}]), json!([z, b, a, c])),
-        // What comes back stands where it stood, seen from what it stood before; or at the end.
+        // A restored item returns to its position relative to the item it preceded, or to the end.
         (json!([{"op": "remove", "path": "/nodes/1"}]), json!([z, b, c, a])),
         (json!([{"op": "remove", "path": "/nodes/2"}]), json!([z, b, a, c])),
     ] {

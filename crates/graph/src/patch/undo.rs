@@ -1,13 +1,14 @@
-//! Undoing a patch after others came. Its inverse names places, and those may hold something else by now: every value it
-//! takes away is tested for first, so that nothing is undone but what the patch did.
+//! Undoes a patch after later patches. Its inverse names positions that may hold other values by now, so each
+//! value it removes is tested first. Only the patch's own changes are undone.
 
 use serde_json::{Value, json};
 
 use super::operations::{Operation, Pointer, find, parse};
 use super::{MOST_OPERATIONS, Refused, apply, codes};
 
-/// The inverse of a patch with its tests. `after` is the document the patch made, `now` the one it is undone in; items of
-/// lists that have moved in between are undone where they are.
+/// Returns the inverse of a patch with its tests. `after` is the document that the patch produced, and `now`
+/// is the current one. List items that have moved in between are undone at their new position. Fails when a
+/// later patch has changed the same value.
 pub fn undo(inverse: &Value, after: &Value, now: &Value) -> Result<Value, Refused> {
     let (mut stage, mut there, mut guarded) = (after.clone(), now.clone(), Vec::new());
     for (operation, written) in parse(inverse)?.into_iter().zip(inverse.as_array().into_iter().flatten()) {
@@ -31,11 +32,11 @@ pub fn undo(inverse: &Value, after: &Value, now: &Value) -> Result<Value, Refuse
         let applied = operation.apply(&mut stage);
         applied.map_err(|message| Refused { code: codes::INAPPLICABLE, message })?;
         for here in parse(&json!([written]))? {
-            // What does not apply here is refused below, with all that goes before it.
+            // An operation that does not apply here is refused below, with all the operations before it.
             let _ = here.apply(&mut there);
         }
     }
-    // Too many for one patch: the document as a whole goes back, if nothing came after.
+    // Too many operations for one patch: replace the whole document, if no later patch changed it.
     if guarded.len() > MOST_OPERATIONS {
         guarded = vec![
             json!({"op": "test", "path": "", "value": after}),
@@ -52,7 +53,7 @@ pub fn undo(inverse: &Value, after: &Value, now: &Value) -> Result<Value, Refuse
     }
 }
 
-/// A key the patch took away and somebody else has set since is theirs.
+/// Refuses to restore a key that the patch removed and a later patch has set.
 fn check_free((stage, path): (&Value, &Pointer), (now, moved): (&Value, &Pointer)) -> Result<(), Refused> {
     let taken = find(now, moved).filter(|_| find(stage, path).is_none());
     match taken.is_some() && !path.is_item() {

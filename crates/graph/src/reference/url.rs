@@ -1,10 +1,11 @@
-//! References inside a URL. What they lead to is data: it cannot end its part of the URL or begin another.
+//! References inside a URL. Their values are data: a value cannot end its part of the URL or begin another.
 
 use serde_json::Value;
 
 use super::{Parts, Reference, Source, Unresolvable, resolve};
 
-/// The config of a request with every reference replaced; those inside its `url` percent-encoded.
+/// Returns the config of a request with every reference replaced. Values inside its `url` are
+/// percent-encoded. Fails at the first reference without a value.
 pub fn resolve_request<'v>(
     config: &Value,
     look: &mut dyn FnMut(&Source) -> Option<&'v Value>,
@@ -34,7 +35,8 @@ fn url<'v>(text: &str, look: &mut dyn FnMut(&Source) -> Option<&'v Value>) -> Re
         };
         let begin = whole.len();
         match Part::at_the_end_of(&whole) {
-            // What a URL begins with says where to go: whoever wrote it there wants that.
+            // A value at the start of a URL decides where the request goes, as the author of the graph
+            // intended.
             Part::Base => whole.push_str(&value),
             Part::Authority => encode(&value, b":[]", &mut whole),
             Part::Rest => encode(&value, b"", &mut whole),
@@ -77,7 +79,7 @@ fn encode(value: &str, also: &[u8], url: &mut String) {
     }
 }
 
-/// Whether a value is part of a path segment that means this folder or the one above.
+/// Returns whether a value is in a path segment that means this folder or its parent.
 fn climbs(url: &str, value: &std::ops::Range<usize>) -> bool {
     let path_end = url.find(['?', '#']).unwrap_or(url.len());
     if value.start == 0 || value.start >= path_end {

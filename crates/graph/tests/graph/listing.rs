@@ -1,4 +1,4 @@
-//! A compiled graph in a few words, a line a node in topological order.
+//! Lists a compiled graph, one line for each node in topological order.
 
 use rhythm_core::OnExhausted;
 use rhythm_graph::Graph;

@@ -1,5 +1,5 @@
-//! Graphs as documents: every case of `cases/*.md` is a graph and what a user sees of it. `UPDATE_CASES=1` writes down
-//! what is seen now; the difference is for people to judge.
+//! Graphs as documents: every case of `cases/*.md` is a graph with the output a user sees. `UPDATE_CASES=1`
+//! writes the current output, and people review the difference.
 #![expect(clippy::disallowed_methods, reason = "cases and pages are files")]
 
 mod listing;
@@ -14,7 +14,7 @@ use rhythm_graph::{Compiled, Context, Language, Registry, compile};
 use rhythm_syntax::render::{Style, render};
 use serde_json::{Value, json};
 
-/// With a type of a worker, and with some content.
+/// Compiles with registered types and with some content.
 pub fn compiled(source: &str) -> Compiled {
     let mut registry = Registry::default();
     for kind in [
@@ -26,7 +26,7 @@ pub fn compiled(source: &str) -> Compiled {
     compile(source, &Context { registry: &registry, content: &content, programs: &readable })
 }
 
-/// Stands in for who knows the languages.
+/// Stands in for readers of the embedded languages.
 fn readable(language: Language, text: &str) -> Result<(), String> {
     match text.contains("(((") {
         true => Err(format!("this is no {language:?}")),
@@ -42,7 +42,7 @@ fn content(reference: &str) -> Option<Value> {
     }
 }
 
-/// Diagnostics as a terminal shows them, then the graph if there is one.
+/// Returns the diagnostics as a terminal shows them, then the graph if there is one.
 fn seen(source: &str, language: &str) -> String {
     let compiled = compiled(source);
     let mut text = render(&format!("case.{language}"), source, &compiled.diagnostics, Style::Plain);
@@ -62,7 +62,7 @@ struct Case {
     expected: String,
 }
 
-/// A file is headings, words, a graph in a fence, and what is seen of it in a second one.
+/// Parses a file of cases: headings, prose, a graph in a fence, and the expected output in a second fence.
 fn cases(text: &str) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     let mut lines = text.lines();
@@ -121,7 +121,7 @@ fn every_case_is_seen_as_it_says() {
     assert!(wrong.is_empty() || update, "{wrong}");
 }
 
-/// The stored form gives the same graph again, and stays as small as it is.
+/// Checks that the stored form gives the same graph and contains no nulls.
 #[test]
 fn every_graph_of_the_cases_comes_back_from_its_stored_form() {
     for case in files().iter().flat_map(|file| cases(&fs::read_to_string(file).unwrap())) {

@@ -1,5 +1,5 @@
-//! Every code of a graph has a page, and what a page shows is so: its wrong examples get exactly its code, its right
-//! ones nothing.
+//! Checks that every code of a graph has a page and that its examples hold: wrong examples give exactly its
+//! code, right ones no diagnostic.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,7 +17,7 @@ fn page(code: &str) -> String {
     fs::read_to_string(folder().join(format!("{code}.md"))).unwrap_or_else(|error| panic!("{code}: {error}"))
 }
 
-/// The fenced blocks tagged `wrong` and `right`, after their language.
+/// Returns the fenced blocks tagged `wrong` or `right` after their language.
 fn examples(page: &str) -> Vec<(bool, String)> {
     let mut examples = Vec::new();
     let mut lines = page.lines();

@@ -1,4 +1,4 @@
-//! Whatever the text, there is an answer: diagnostics within the text, and a graph whose indices exist or none.
+//! Every text gives a result: diagnostics within the text, and either no graph or one whose indices exist.
 
 use proptest::prelude::*;
 use rhythm_graph::Graph;
@@ -28,7 +28,7 @@ fn assert_answered(source: &str) {
     assert_eq!(serde_json::from_str::<Graph>(&stored).unwrap(), graph, "{source}");
 }
 
-/// What the machine builds on.
+/// Checks the properties that the machine relies on.
 fn assert_sound(graph: &Graph) {
     let mut ranks: Vec<u32> = graph.nodes.iter().map(|node| node.rank).collect();
     ranks.sort_unstable();
@@ -48,7 +48,7 @@ fn assert_sound(graph: &Graph) {
     }
 }
 
-/// One change: cut a piece out, put a piece of another case in, or a piece of this one elsewhere.
+/// One change: cut a piece out, insert a generated piece, or copy a piece of the text elsewhere.
 #[derive(Clone, Debug)]
 enum Change {
     Cut(prop::sample::Index, usize),
@@ -109,7 +109,7 @@ proptest! {
         assert_answered(&text);
     }
 
-    /// Edges at random: mostly cycles and joins.
+    /// Uses random edges, which give mostly cycles and joins.
     #[test]
     fn any_wiring_is_answered(
         count in 1..8_usize,

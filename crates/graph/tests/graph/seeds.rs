@@ -1,5 +1,5 @@
-//! Every complete example of "Choreographed Workflow Execution Engine", the design graphs grew from, compiles. They are
-//! single nodes and conditions there; here each gets the nodes it speaks of around it.
+//! Every complete example of "Choreographed Workflow Execution Engine", the design that graphs come from,
+//! compiles. The examples are single nodes and conditions; the tests add the nodes they refer to.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ fn examples() -> Value {
     serde_json::from_str(include_str!("seeds.json")).unwrap()
 }
 
-/// The graph a node of an example stands in: whom it depends on lead to it, and whom it leads to are there.
+/// Returns a graph around an example node: its dependencies lead to it, and its targets exist.
 fn around(node: &Value) -> Value {
     let id = node.get("node_id").or_else(|| node.get("id")).and_then(Value::as_str).unwrap();
     let before = names(&node["dependencies"]);
@@ -38,14 +38,14 @@ fn names(list: &Value) -> BTreeSet<String> {
     names.map(str::to_owned).collect()
 }
 
-/// Their content is not there, which is no reason to refuse them.
+/// Checks that a graph compiles. Missing content is no reason to refuse it.
 fn assert_compiles(graph: &Value) {
     let source = serde_json::to_string_pretty(graph).unwrap();
     let compiled = compiled(&source);
     let said = render("seed.json", &source, &compiled.diagnostics, Style::Plain);
     assert!(compiled.graph.is_some(), "{said}");
-    // One of them has a branch behind a loop that says where it breaks to: what only the branch names is never reached.
-    // Most compare fields that an answer may not have.
+    // One example has a branch on a loop with a break path, so the nodes only the branch names are
+    // unreachable. Most examples compare fields that may be missing.
     let known = |code: &str| matches!(code, "GRAPH100" | "GRAPH104" | "GRAPH109");
     assert!(compiled.diagnostics.iter().all(|diagnostic| known(diagnostic.code)), "{said}");
 }

@@ -1,4 +1,5 @@
-//! A real server on this machine, names of our own, and a client that may or may not go there.
+//! A real server on this machine, a resolver with made-up names, and a client that may reach only some of
+//! them.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -13,13 +14,13 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What the server does with a request.
+/// Behaviour of the server for one request.
 pub enum Reply {
-    /// These bytes, then the end.
+    /// Sends these bytes and closes the connection.
     Bytes(Vec<u8>),
-    /// These bytes, and then nothing for ever.
+    /// Sends these bytes and then nothing, without closing the connection.
     Stall(Vec<u8>),
-    /// These bytes again and again, as long as anybody listens.
+    /// Sends the first bytes once, then the second ones until the client closes the connection.
     Endless(Vec<u8>, Vec<u8>),
 }
 
@@ -29,7 +30,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Answers by the request's text. Connections are not kept.
+    /// Starts a server that computes its reply from the request's text. Each connection carries one request.
     pub async fn start(answer: impl Fn(&str, u16) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -82,7 +83,7 @@ async fn write(stream: &mut TcpStream, reply: Reply) -> std::io::Result<()> {
         }
         Reply::Stall(bytes) => {
             stream.write_all(&bytes).await?;
-            // Until the other side has had enough.
+            // Waits until the client closes the connection.
             let mut rest = Vec::new();
             stream.read_to_end(&mut rest).await.map(|_| ())
         }
@@ -95,7 +96,7 @@ async fn write(stream: &mut TcpStream, reply: Reply) -> std::io::Result<()> {
     }
 }
 
-/// An answer with this status line, these headers and this body.
+/// A response with this status line, these headers and this body.
 pub fn reply(status: &str, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Reply {
     let mut bytes = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n", body.as_ref().len());
     for (name, value) in headers {
@@ -107,11 +108,11 @@ pub fn reply(status: &str, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> 
     Reply::Bytes(bytes)
 }
 
-/// Names by our own word; how often each was asked for is kept.
+/// Resolver with fixed answers. Records every lookup.
 #[derive(Default)]
 pub struct Names {
     known: BTreeMap<String, Vec<IpAddr>>,
-    /// What a name means the second time.
+    /// Answers from the second lookup on.
     later: BTreeMap<String, Vec<IpAddr>>,
     pub asked: Mutex<Vec<String>>,
 }
@@ -143,7 +144,8 @@ impl Resolver for Names {
     }
 }
 
-/// A client for which `home.test` and `other.test` are this machine and allowed, `inner.test` is this machine and not.
+/// Returns a client for which `home.test` and `other.test` are this machine and allowed; `inner.test` is this
+/// machine and not allowed.
 pub fn client() -> Client {
     let here: &[&str] = &["127.0.0.1"];
     let names = Names::of(&[("home.test", here), ("other.test", here), ("inner.test", here)]);

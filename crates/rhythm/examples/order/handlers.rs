@@ -1,4 +1,5 @@
-//! What the workers do. Everything finished leaves a line in a ledger outside of the engine.
+//! The handlers of the workers. Each finished task adds a line to a ledger file that the engine does not
+//! know.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,12 +11,12 @@ use serde_json::{Value, json};
 use crate::{Outcome, world};
 
 const MOMENT: Duration = Duration::from_millis(150);
-/// Long enough to be killed in the middle of it.
+/// Length of `reserve`: long enough to kill the worker in the middle of it.
 const PACKING: Duration = Duration::from_millis(1500);
-/// A line for each time a worker began to reserve.
+/// Name of the file that has a line for each time a worker began to reserve.
 const RESERVING: &str = "reserving";
 
-/// A worker process; it works until it is killed.
+/// Runs a worker process until it is killed.
 pub async fn work(folder: &Path) -> Outcome<()> {
     let rhythm = Rhythm::open(&world(folder)).await?;
     let at = |name: &'static str| Handler { name, folder: folder.to_owned() };
@@ -74,19 +75,19 @@ fn append(file: &Path, line: &str) -> std::io::Result<()> {
     writeln!(file, "{line}")
 }
 
-/// How often a worker began to reserve.
+/// Returns the number of times a worker began to reserve.
 pub fn times_reserve_began(folder: &Path) -> Outcome<usize> {
     Ok(std::fs::read_to_string(folder.join(RESERVING))?.lines().count())
 }
 
-/// Returns when a worker is in the middle of packing.
+/// Waits until a worker has begun to reserve.
 pub async fn wait_until_reserving(folder: &Path) {
     while !folder.join(RESERVING).exists() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
-/// What was finished, in order.
+/// Returns the names of the finished tasks, in order.
 pub fn ledger(folder: &Path) -> Outcome<Vec<String>> {
     Ok(std::fs::read_to_string(folder.join("ledger"))?.lines().map(str::to_owned).collect())
 }

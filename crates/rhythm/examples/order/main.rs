@@ -1,6 +1,6 @@
-//! The main job on one screen: the order of `examples/order.flow` is started, its workers are killed with SIGKILL, once in
-//! the middle of a task and once while the run sleeps, others go on where it stopped, and nothing that was finished is
-//! done again. Run it with `make run`.
+//! Crash recovery on one screen. The demo starts the order of `examples/order.flow` and kills its workers
+//! with SIGKILL: one in the middle of a task, one while the run sleeps. Each next worker goes on where the
+//! run stopped, and no finished task is repeated. Run it with `make run`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example talks to its user")]
 
@@ -88,7 +88,7 @@ async fn perform(folder: &Path) -> Outcome<()> {
     close(folder, &client, &run, &story, &result).await
 }
 
-/// Shows what the run came to, and how often the interrupted task began and finished.
+/// Shows the result of the run, and how often the interrupted task began and finished.
 async fn close(
     folder: &Path,
     client: &Client,
@@ -120,7 +120,7 @@ fn times(count: usize) -> String {
     }
 }
 
-/// Where the run stands, by nothing but what is on disk.
+/// Shows the position of the run, read from its stored snapshot alone.
 async fn snapshot(client: &Client, run: &RunId, flow: &Flow, story: &Story<'_>) -> Outcome<()> {
     let picture = client.picture(run).await?;
     let Some(snapshot) = &picture.row.state.snapshot else { return Err("the run has no snapshot".into()) };
@@ -133,7 +133,7 @@ fn world(folder: &Path) -> String {
     format!("sqlite:{}", folder.join("rhythm.db").display())
 }
 
-/// A worker process, killed with this one.
+/// A worker process. It is killed when this value is dropped.
 struct Worker {
     name: &'static str,
     process: Child,
@@ -147,7 +147,7 @@ impl Worker {
         Ok(Self { name, process })
     }
 
-    /// SIGKILL: no time to say anything.
+    /// Kills the process with SIGKILL, so it cannot clean up.
     fn kill(self, story: &Story<'_>, when: &str) -> Outcome<Instant> {
         let name = self.name;
         self.stop()?;

@@ -1,4 +1,4 @@
-//! Tells what happens to a run: its history, a line each, with the line of the program it is about.
+//! Prints the history of a run as it grows: one line per event, with the line of the program it belongs to.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -8,17 +8,17 @@ use rhythm_core::CommandId;
 
 use crate::Outcome;
 
-/// Nothing here takes nearly as long.
+/// Time limit for each wait; every event comes much sooner.
 const PATIENCE: Duration = Duration::from_secs(60);
 const GLANCE: Duration = Duration::from_millis(20);
-/// The timer of the approval is for people with two days' time.
+/// Timers longer than this are not shown: the approval's timeout of two days.
 const LONG_MILLIS: u64 = 60_000;
 
 pub struct Story<'s> {
     client: &'s Client,
     run: &'s RunId,
     source: &'s str,
-    /// How much of the history has been told, and how many failed attempts.
+    /// Number of events printed so far.
     told: usize,
     attempts: usize,
     names: BTreeMap<CommandId, String>,
@@ -33,7 +33,7 @@ impl<'s> Story<'s> {
         println!("  {who:<9} {what}");
     }
 
-    /// Tells what happens until this has.
+    /// Prints new events until one matches. Fails after a minute without one.
     pub async fn until(&mut self, wanted: impl Fn(&EventData) -> bool) -> Outcome<()> {
         let give_up = Instant::now() + PATIENCE;
         loop {
@@ -53,7 +53,7 @@ impl<'s> Story<'s> {
         }
     }
 
-    /// Attempts that were not the last stand beside the history.
+    /// Prints new failed attempts that will be retried. They are stored apart from the history.
     async fn tell_attempts(&mut self) -> Outcome<()> {
         let attempts = self.client.world().attempts(self.client.tenant(), self.run).await?;
         for attempt in &attempts[self.attempts..] {
@@ -94,7 +94,7 @@ impl<'s> Story<'s> {
         self.names.get(&task).cloned().unwrap_or_default()
     }
 
-    /// Says something of the place where the program has this word.
+    /// Prints a line with the first line of the program that contains this word.
     fn at(&self, word: &str, what: &str) {
         let line = self
             .source

@@ -1,4 +1,4 @@
-//! The child alone, for programs that embed Rhythm without its command, and for tests.
+//! The child as its own program, for programs that embed Rhythm without the `rhythm` command, and for tests.
 
 fn main() -> std::process::ExitCode {
     rhythm_sandbox::child::serve()

@@ -1,4 +1,5 @@
-//! What a child takes away from itself. Limits of the kernel, because those of the languages are best effort.
+//! Limits that a child sets for its own process. The kernel enforces them, because the limits of the
+//! languages are best effort.
 
 use std::io;
 
@@ -8,17 +9,18 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::request::{GRACE_MS, MOST_MEMORY_MB, Request};
 
 const MIB: u64 = 1024 * 1024;
-/// For the allocator's own pages and the line that is read, beside what the program may have.
+/// Memory for the allocator's own pages and for the request line, in addition to the program's memory.
 const SLACK: u64 = 64 * MIB;
 
-/// The limits that change with every question are set anew for each.
+/// The confined process. Sets the limits of memory and processor time for each request.
 pub(super) struct Confinement {
-    /// Address space in use before the first question.
+    /// Bytes of address space in use before the first request.
     base: u64,
 }
 
 impl Confinement {
-    /// Nothing can be opened, started or written to disk afterwards.
+    /// Sets the fixed limits. Afterwards the process can open no file, start no thread or process and write
+    /// no file.
     pub fn enter() -> io::Result<Self> {
         let base = address_space()?;
         limit(Resource::As, base + SLACK + MOST_MEMORY_MB * MIB)?;
@@ -29,12 +31,13 @@ impl Confinement {
         Ok(Self { base })
     }
 
-    /// The memory and the processor time of one question. Below the hard limits, so that the next can have more.
+    /// Sets the memory and processor time of one request. These soft limits stay below the hard ones, so that
+    /// the next request can have more.
     pub fn allow(&self, request: &Request) -> io::Result<()> {
         soft(Resource::As, self.base + SLACK + request.max_memory_mb() * MIB)?;
         let used = clock_gettime(ClockId::ProcessCPUTime);
         let used_ms = used.tv_sec.unsigned_abs() * 1000 + used.tv_nsec.unsigned_abs() / 1_000_000;
-        // The kernel counts whole seconds: less than one more than the question may take.
+        // The kernel counts whole seconds: rounding up allows less than one second too much.
         soft(Resource::Cpu, (used_ms + request.timeout_ms() + GRACE_MS).div_ceil(1000))
     }
 }
@@ -49,7 +52,7 @@ fn soft(resource: Resource, most: u64) -> io::Result<()> {
     Ok(setrlimit(resource, Rlimit { current: Some(current), maximum })?)
 }
 
-/// Bytes of address space this process has, which the kernel limits.
+/// Returns the bytes of address space in use, the amount that `RLIMIT_AS` limits.
 fn address_space() -> io::Result<u64> {
     let pages = std::fs::read_to_string("/proc/self/statm")?;
     let pages: Option<u64> = pages.split(' ').next().and_then(|field| field.parse().ok());

@@ -1,4 +1,5 @@
-//! Functions that go over all they are given. Starlark's own take no steps, however much that is: here every item is one.
+//! Built-in functions that iterate over their arguments. Starlark's own versions count no steps, however long
+//! the list is; these count one step for each item.
 
 use std::cmp::Ordering;
 
@@ -66,7 +67,7 @@ pub(super) fn functions(builder: &mut GlobalsBuilder) {
         let mut sum = start.unwrap_or_else(|| heap.alloc(0));
         for item in items.iterate(heap)? {
             count(eval)?;
-            // True counts as 1.
+            // `True` counts as 1.
             let item = item.unpack_bool().map_or(item, |met| heap.alloc(i32::from(met)));
             sum = sum.add(item, heap)?;
         }
@@ -86,7 +87,7 @@ pub(super) fn functions(builder: &mut GlobalsBuilder) {
         }
         let mut incomparable = None;
         keyed.sort_by(|(left, _), (right, _)| {
-            // The other way round, what is equal stays in order.
+            // Swapping the operands reverses the order but keeps equal items in their order.
             let ordering = if reverse { right.compare(*left) } else { left.compare(*right) };
             ordering.unwrap_or_else(|error| {
                 incomparable = Some(error);
@@ -111,7 +112,7 @@ pub(super) fn functions(builder: &mut GlobalsBuilder) {
         Ok(results)
     }
 
-    /// Without a function, what is true.
+    /// Without a function keeps the items that are true.
     fn filter<'v>(
         #[starlark(require = pos)] function: NoneOr<Value<'v>>,
         #[starlark(require = pos)] items: Value<'v>,
@@ -128,7 +129,7 @@ pub(super) fn functions(builder: &mut GlobalsBuilder) {
     }
 }
 
-/// What a function makes of an item, which is a step.
+/// Applies the function to an item and counts one step.
 fn of<'v>(
     function: Option<Value<'v>>,
     item: Value<'v>,
@@ -141,7 +142,7 @@ fn of<'v>(
     }
 }
 
-/// The first item that no other lies beyond; of the one list that is given, or of all that is.
+/// Returns the first smallest or the first largest item: of the only argument, a list, or of all arguments.
 fn farthest<'v>(
     side: Ordering,
     given: &[Value<'v>],

@@ -1,9 +1,11 @@
-//! `f'{a.b} of {c[0]}'` becomes `'{} of {}'.format((a.b), (c[0]))`: Starlark's own f-strings take names only. This comes before
-//! anything else looks at a program, so that what stands in the braces is a part of it like any other.
+//! Rewrites f-strings: `f'{a.b} of {c[0]}'` becomes `'{} of {}'.format((a.b), (c[0]))`, because Starlark's
+//! f-strings take only names. This runs before all other rewrites, so that they see the expressions in the
+//! braces too.
 
 use super::python::tokens;
 
-/// The same program on the same lines. What cannot be written otherwise stays for the parser to complain about.
+/// Returns the program without f-strings, with the same line numbers. An f-string that cannot be rewritten
+/// stays, and the parser reports it.
 pub(super) fn without(code: &str) -> String {
     let tokens = tokens(code);
     let mut plain = String::with_capacity(code.len());
@@ -24,7 +26,7 @@ pub(super) fn without(code: &str) -> String {
     plain
 }
 
-/// What is left of a prefix without its `f`.
+/// Returns the string prefix without its `f`.
 fn prefix(token: &str) -> Option<&'static str> {
     match token {
         "f" | "F" => Some(""),
@@ -35,7 +37,7 @@ fn prefix(token: &str) -> Option<&'static str> {
 
 struct Parts {
     text: String,
-    /// In brackets: none is taken for an argument with a name.
+    /// Expressions, each in brackets, so that none is taken for a keyword argument.
     values: Vec<String>,
 }
 
@@ -73,7 +75,8 @@ impl Parts {
     }
 }
 
-/// Where a value ends: at its brace, at a conversion (`!r`) or at a format (`:`), which there is none of.
+/// Returns the end of an expression: its brace, a conversion (`!r`) or a format (`:`). The last two are not
+/// supported.
 fn value_end(inside: &str) -> Option<usize> {
     let (mut depth, mut at) = (0_usize, 0);
     for token in tokens(inside) {

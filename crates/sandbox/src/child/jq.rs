@@ -1,4 +1,4 @@
-//! jq filters. Nothing in them can be counted from outside: the kernel and the parent limit what they take.
+//! jq filters. Their steps cannot be counted, so the kernel and the parent limit their time and memory.
 
 use jaq_core::load::{Arena, File, Loader};
 use jaq_core::native::{Filter, bome, run as native, v};
@@ -9,15 +9,16 @@ use serde_json::Value as Json;
 use crate::error::{Limit, SandboxError};
 use crate::request::{JqCall, MAX_LINE};
 
-/// Results of one filter.
+/// Largest number of results of one filter.
 const MAX_RESULTS: usize = 100_000;
-/// What looks at the clock, the zone or the environment, ends the process or writes to its streams.
+/// Removed functions: they read the clock, the time zone or the environment, end the process or write to its
+/// streams.
 const TAKEN_AWAY: [&str; 8] =
     ["env", "now", "halt", "localtime", "strflocaltime", "debug_empty", "stderr_empty", "log_empty"];
 
 type Data = data::JustLut<Val>;
 
-/// Whether a filter can be read, and knows all that it names.
+/// Checks that a filter can be parsed and that every name in it is defined.
 pub(crate) fn read(filter: &str) -> Result<(), SandboxError> {
     compile(filter).map(|_| ())
 }

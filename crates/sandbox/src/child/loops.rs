@@ -1,33 +1,34 @@
-//! Loops that are counted. Starlark tells of statements alone: what goes round without any (`pass` is none, nor is what stands
-//! in a comprehension) would take no steps, so every pass gets one put in. And `while`, which Starlark lacks, becomes a `for`
-//! over more passes than a program has steps, left when the condition is false.
+//! Makes every pass of a loop count as a step. Starlark reports only statements, so a loop whose body is
+//! `pass`, or a comprehension, would count nothing: each gets a call of [`COUNT`]. Starlark has no `while`:
+//! it becomes a `for` over more passes than a program has steps, which ends when the condition is false.
 
 use super::python::tokens;
 
-/// Gives true, and counts.
+/// Call that counts one step and returns true.
 pub(super) const COUNT: &str = "_one_more()";
 const FOR: &str = "for _again in range(2000000000):";
-/// Whoever gave these a meaning of its own would not be counted.
+/// Names that a program must not use: if it redefined them, its passes would not be counted.
 const TAKEN: [&str; 2] = ["_one_more", "_again"];
 
-/// A program whose every pass counts, without `while`, and which of its lines nobody wrote.
+/// A program whose passes are all counted and that has no `while`, with the numbers of the lines that were
+/// added.
 pub(super) struct Unrolled<'c> {
     tokens: Vec<&'c str>,
     place: usize,
     pub code: String,
-    /// Counted from 1.
+    /// Numbers of the added lines, counted from 1.
     put_in: Vec<usize>,
-    /// The brackets that are open, and how far the comprehension in each is.
+    /// Open brackets, each with the part of a comprehension that was reached in it.
     open: Vec<Clause>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum Clause {
-    /// None, or behind what it goes over.
+    /// No comprehension, or after its iterable.
     Other,
     /// Between `for` and `in`.
     Target,
-    /// Behind `in`.
+    /// In the iterable, after `in`.
     Over,
 }
 
@@ -45,17 +46,18 @@ impl<'c> Unrolled<'c> {
         unrolled
     }
 
-    /// A name the program uses that is not its own to use.
+    /// Returns a reserved name that the program uses.
     pub fn taken(&self) -> Option<&'c str> {
         self.tokens.iter().copied().find(|token| TAKEN.contains(token))
     }
 
-    /// The line of the program that was made into this one.
+    /// Returns the line of the original program that became this line.
     pub fn written(&self, line: usize) -> usize {
         line - self.put_in.iter().filter(|put_in| **put_in <= line).count()
     }
 
-    /// What is no loop of its own; a clause of a comprehension ends where the next begins, or its bracket does.
+    /// Copies a token that begins no loop statement, and counts the passes of comprehensions. An iterable
+    /// ends at the next `for` or `if`, or at the closing bracket.
     fn token(&mut self, token: &str) {
         let ends = matches!(token, "for" | "if" | ")" | "]" | "}");
         if ends && let Some(over @ Clause::Over) = self.open.last_mut() {
@@ -86,7 +88,7 @@ impl<'c> Unrolled<'c> {
                 format!("if not ({COUNT} and ({condition})): break")
             }
             _ => {
-                // What it goes over may have comprehensions in it.
+                // The iterable may contain comprehensions.
                 let colon = self.place + 1 + length;
                 while self.place <= colon {
                     self.token(self.tokens[self.place]);
@@ -126,14 +128,15 @@ impl<'c> Unrolled<'c> {
     }
 }
 
-/// What a line begins with, if nothing else stands on it.
+/// Returns the indentation of the current line if it has no other token yet.
 fn indent_before(tokens: &[&str]) -> Option<String> {
     let blanks = tokens.iter().rev().take_while(|token| matches!(**token, " " | "\t")).count();
     let (before, indent) = tokens.split_at(tokens.len() - blanks);
     before.last().is_none_or(|last| *last == "\n").then(|| indent.concat())
 }
 
-/// How many tokens stand before the colon of a head. What is moved has to be on one line.
+/// Returns the number of tokens before the colon of a loop's head. A `while` condition, which is moved, must
+/// be on one line.
 fn head(tokens: &[&str], many_lines: bool) -> Option<usize> {
     let mut depth = 0_usize;
     for (place, token) in tokens.iter().enumerate() {
@@ -153,7 +156,7 @@ fn is_empty(line: &str) -> bool {
     line.is_empty() || line.starts_with('#')
 }
 
-/// What the first line begins with that has anything on it.
+/// Returns the indentation of the first line that is not empty.
 fn indent_of(block: &[&str]) -> String {
     let mut lines = block.split(|token| *token == "\n");
     let says_something = |line: &&[&str]| !is_empty(&line.concat());

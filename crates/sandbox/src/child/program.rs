@@ -1,5 +1,5 @@
-//! `evaluate(output, context)` in Starlark, which is Python without a way out: no imports, no files, no classes, no
-//! exceptions, and every program ends: a `while` after so many passes.
+//! Runs `evaluate(output, context)` in Starlark: Python without imports, files, classes and exceptions. Every
+//! program ends, because its steps are limited.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -21,14 +21,15 @@ use super::{counted, fstring, python};
 use crate::error::{Limit, SandboxError};
 use crate::request::ProgramCall;
 
-/// What every program is asked.
+/// Name of the function that is called.
 const FUNCTION: &str = "evaluate";
 const OUT_OF_MEMORY: &str = "the program has taken too much memory";
 const MAX_CALLS: usize = 200;
-/// Starlark cannot count what single operations take: this is for programs, the kernel's limit for attacks.
+/// Starlark does not limit the memory of a single operation. The check of this limit catches ordinary
+/// programs; the kernel's limit catches hostile ones.
 const MIB: usize = 1024 * 1024;
 
-/// What is printed goes nowhere: standard output belongs to the answers.
+/// Discards printed text: standard output carries the responses.
 struct Nowhere;
 
 impl PrintHandler for Nowhere {
@@ -56,7 +57,7 @@ impl<'a, 'e: 'a> BeforeStmtFuncDyn<'a, 'e> for WriteStats {
     }
 }
 
-/// What stands in every pass of a loop, as [`loops::COUNT`](super::loops::COUNT).
+/// The function that [`loops::COUNT`](super::loops::COUNT) calls in every pass of a loop.
 #[starlark_module]
 fn passes(builder: &mut GlobalsBuilder) {
     fn _one_more<'v>(eval: &mut Evaluator<'v, '_, '_>) -> starlark::Result<bool> {
@@ -89,7 +90,8 @@ pub(super) fn evaluate(call: &ProgramCall, max_memory_mb: u64) -> Result<Json, S
     result.to_json_value().map_err(|_| SandboxError::bad_answer(text))
 }
 
-/// Whether a program can be read and could have the function that is called: only a run tells what it defines.
+/// Checks that a program can be parsed and calls no misspelt function. Whether it defines `evaluate` shows
+/// only when it runs.
 pub(crate) fn read(code: &str) -> Result<(), SandboxError> {
     let plain = fstring::without(code);
     let unrolled = Unrolled::of(&plain);
@@ -103,8 +105,8 @@ pub(crate) fn read(code: &str) -> Result<(), SandboxError> {
     }
 }
 
-/// A call of a function that is misspelt: neither the program nor the sandbox has it, and the sandbox has one that is alike.
-/// Names in type hints are no calls.
+/// Returns an error for a call of a misspelt function: neither the program nor the sandbox defines it, and
+/// the sandbox has one with a similar name. Names in type hints are not calls.
 fn unknown_function(ast: &AstModule, unrolled: &Unrolled<'_>) -> Option<SandboxError> {
     let globals = globals();
     let known: HashSet<String> = globals.names().map(|name| name.as_str().to_owned()).collect();
@@ -147,14 +149,14 @@ fn dialect() -> Dialect {
         enable_load: false,
         enable_load_reexport: false,
         enable_keyword_only_arguments: true,
-        // Hints such as `output: dict` are read and not looked at.
+        // Type hints such as `output: dict` are parsed but not checked.
         enable_types: DialectTypes::ParseOnly,
         enable_top_level_stmt: true,
         ..Dialect::Standard
     }
 }
 
-/// Questions are at most 128 deep: they were read from JSON.
+/// Converts a JSON value. Recursion is bounded: the JSON parser accepts at most 128 levels.
 fn value<'v>(heap: &'v Heap, json: &Json) -> Value<'v> {
     match json {
         Json::Null => Value::new_none(),
@@ -184,7 +186,8 @@ fn failed(error: &starlark::Error, unrolled: &Unrolled<'_>) -> SandboxError {
     SandboxError::bad_program(shorten(&message), line(error, unrolled))
 }
 
-/// Python that is not Starlark mostly fails here: better to name what there is not than what was expected instead.
+/// Returns the error of a program that cannot be parsed. Python that is not Starlark mostly fails here, so
+/// the message names the missing feature instead of the expected token.
 fn unreadable(error: &starlark::Error, unrolled: &Unrolled<'_>, code: &str) -> SandboxError {
     let line = line(error, unrolled);
     match line.and_then(|line| code.lines().nth(line - 1)).and_then(hint) {
@@ -193,12 +196,12 @@ fn unreadable(error: &starlark::Error, unrolled: &Unrolled<'_>, code: &str) -> S
     }
 }
 
-/// Counted from 1.
+/// Returns the line of the original program, counted from 1.
 fn line(error: &starlark::Error, unrolled: &Unrolled<'_>) -> Option<usize> {
     error.span().map(|span| unrolled.written(span.resolve_span().begin.line + 1))
 }
 
-/// What Python has and the sandbox has not, by the word a line begins with.
+/// Returns a hint about a Python feature that the sandbox lacks, from the first word of the line.
 fn hint(line: &str) -> Option<&'static str> {
     let words: Vec<&str> =
         line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()).collect();

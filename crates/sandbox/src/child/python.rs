@@ -1,4 +1,4 @@
-//! What conditions use of Python and Starlark lacks: `is`, generators, `round`, `isinstance`.
+//! Python features that conditions use and Starlark lacks: `is`, generators, `round`, `isinstance`.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,9 @@ use starlark::values::{Heap, UnpackValue, Value};
 
 use super::ticks::wrong;
 
-/// The same program on the same lines, with `==` for `is`, `!=` for `is not`, and lists for generators. There are no two
-/// equal values here that anybody could tell apart, and nothing that is made only when it is asked for.
+/// Returns the program, with the same line numbers, with `==` for `is`, `!=` for `is not`, and lists for
+/// generators. In the sandbox no program can see the difference between equal and identical values, or
+/// between a list and a generator.
 pub(super) fn adapted(code: &str) -> String {
     let tokens = tokens(code);
     let generators = generators(&tokens);
@@ -28,7 +29,7 @@ pub(super) fn adapted(code: &str) -> String {
                 match tokens.get(place + 1 + blanks) {
                     Some(&"not") => {
                         adapted.push_str("!=");
-                        // Lines stay where they are.
+                        // Keep the line breaks, so that line numbers stay the same.
                         tokens[place + 1..][..blanks].iter().for_each(|blank| adapted.push_str(blank));
                         places.nth(blanks);
                     }
@@ -41,7 +42,7 @@ pub(super) fn adapted(code: &str) -> String {
     adapted
 }
 
-/// Words, texts, comments, and everything else a character at a time.
+/// Splits a program into words, strings, comments and single characters.
 pub(super) fn tokens(code: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     let mut rest = code;
@@ -59,7 +60,7 @@ pub(super) fn tokens(code: &str) -> Vec<&str> {
     tokens
 }
 
-/// The places of round brackets around a `for`.
+/// Returns the positions of round brackets that enclose a `for`.
 fn generators(tokens: &[&str]) -> BTreeSet<usize> {
     let mut open: Vec<(usize, bool)> = Vec::new();
     let mut found = BTreeSet::new();
@@ -81,7 +82,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// How long the text is that `rest` begins with, its quotes included.
+/// Returns the length of the string literal that `rest` begins with, including its quotes.
 fn quoted(rest: &str) -> usize {
     let quote = &rest[..1];
     let triple = quote.repeat(3);
@@ -105,7 +106,7 @@ fn quoted(rest: &str) -> usize {
 
 #[starlark_module]
 pub(super) fn functions(builder: &mut GlobalsBuilder) {
-    /// Halves go to the even neighbour, as in Python.
+    /// Rounds halves to the even neighbour, as Python does.
     fn round<'v>(
         #[starlark(require = pos)] number: Value<'v>,
         ndigits: Option<NoneOr<i32>>,
@@ -131,7 +132,7 @@ pub(super) fn functions(builder: &mut GlobalsBuilder) {
         }
     }
 
-    /// Types are known by the functions that make them.
+    /// A type is named by the function that makes it, such as `str`.
     fn isinstance<'v>(
         #[starlark(require = pos)] value: Value<'v>,
         #[starlark(require = pos)] types: Value<'v>,
@@ -143,7 +144,7 @@ pub(super) fn functions(builder: &mut GlobalsBuilder) {
                 open.extend(several.content());
                 continue;
             }
-            // The name of a type is none.
+            // A string such as "str" is not a type.
             let shown = if kind.unpack_str().is_some() { kind.to_repr() } else { kind.to_str() };
             for name in shown.split(" | ") {
                 found |= match name {

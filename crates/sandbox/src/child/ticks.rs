@@ -1,15 +1,16 @@
-//! What a program has taken so far: steps, the same number on every machine.
+//! The step counter of a program. It gives the same number on every machine.
 
 use std::cell::Cell;
 
 use starlark::eval::Evaluator;
 
-/// Statements, passes of loops and items that functions go over, in one evaluation. What a single operation takes beside
-/// (`a in b`, `s.count(t)`) is not counted: memory and time end it.
+/// Largest number of steps in one evaluation: statements, passes of loops, and items that built-in functions
+/// iterate over. Work inside one operation (`a in b`, `s.count(t)`) is not counted; the limits of memory and
+/// time bound it.
 const MAX_TICKS: u64 = 2_000_000;
 pub(super) const OUT_OF_TICKS: &str = "the program has taken too many steps";
 
-/// How many steps an evaluation has taken.
+/// Number of steps so far.
 pub(super) type Ticks = Cell<u64>;
 
 pub(super) fn count(evaluator: &Evaluator<'_, '_, '_>) -> starlark::Result<()> {
@@ -21,7 +22,7 @@ pub(super) fn count(evaluator: &Evaluator<'_, '_, '_>) -> starlark::Result<()> {
     }
 }
 
-/// An error of the program's own.
+/// Returns an error that the program caused.
 pub(super) fn wrong(message: String) -> starlark::Error {
     starlark::Error::new_other(std::io::Error::other(message))
 }

@@ -1,4 +1,4 @@
-//! One child, from its start to its end.
+//! One child process, from its start to its end.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -13,9 +13,9 @@ use crate::child::READY;
 use crate::error::{Limit, SandboxError};
 use crate::request::MAX_LINE;
 
-/// Long enough for a machine that is busy with something else.
+/// Time limit for the start of a child, long enough for a busy machine.
 const START: Duration = Duration::from_secs(20);
-/// What is kept of a child's last words.
+/// Number of bytes kept of a child's standard error.
 const LAST_WORDS: u64 = 4 * 1024;
 
 #[derive(Debug)]
@@ -27,9 +27,9 @@ pub(super) struct Worker {
     pub answers: u32,
 }
 
-/// How a child failed to answer.
+/// The way in which a child failed to respond.
 pub(super) enum Broken {
-    /// It closed its streams: it has ended or is about to.
+    /// It closed its streams, so it has ended or is about to.
     Ended,
     Garbage,
 }
@@ -38,10 +38,11 @@ impl Worker {
     pub async fn start(launch: &Launch) -> Result<Self, SandboxError> {
         let mut command = Command::new(&launch.program);
         command.args(&launch.arguments).env_clear().current_dir("/");
-        // mimalloc, which `rhythm` has, otherwise takes a GiB of addresses before the child can limit itself.
+        // Without this, mimalloc (the allocator of `rhythm`) reserves 1 GiB of addresses before the child
+        // limits itself.
         command.env("MIMALLOC_ARENA_RESERVE", "0");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // Signals of the parent's terminal are for the parent.
+        // With its own process group the child does not get the signals of the parent's terminal.
         command.kill_on_drop(true).process_group(0);
         let mut child = command.spawn().map_err(SandboxError::crashed)?;
         let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -69,7 +70,7 @@ impl Worker {
         Answer::read(&line).ok_or(Broken::Garbage)
     }
 
-    /// A line without its end, no longer than a line may be.
+    /// Reads a line of at most `MAX_LINE` bytes and returns it without its line break.
     async fn line(&mut self) -> Result<Vec<u8>, Broken> {
         let mut line = Vec::new();
         let mut bounded = (&mut self.answers_from).take(MAX_LINE as u64 + 1);
@@ -81,7 +82,8 @@ impl Worker {
         }
     }
 
-    /// Finds out why a child ended. The kernel's limits end it in ways of their own.
+    /// Returns why a child ended: its exit status and its standard error show which limit of the kernel it
+    /// met.
     pub async fn bury(mut self, broken: Broken) -> SandboxError {
         if matches!(broken, Broken::Garbage) {
             return SandboxError::bad_answer("the sandbox answered with something else than an answer");

@@ -1,4 +1,4 @@
-//! What came of a run when nothing is left that could move it.
+//! Builds the outcome of a run when nothing is left that could move it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,8 @@ use crate::outcome::{Call, Ending, Fault, Outcome, value};
 use crate::script::ANY;
 
 impl Stage {
-    /// What the run waits for: a flow knows it itself, what it started and forgot is not among it.
+    /// Returns the names of what the run waits for. A flow does not list calls that it started without
+    /// waiting for them.
     async fn waiting(&mut self, picture: &Picture) -> Result<Vec<String>, EngineError> {
         if self.is_graph {
             let stuck =
@@ -34,7 +35,7 @@ impl Stage {
         let flow = flow.and_then(|definition| Flow::load(&definition.compiled).ok());
         let described =
             flow.zip(row.state.snapshot.as_ref()).and_then(|(flow, snapshot)| describe(&flow, snapshot).ok());
-        // A task that is held as a dead letter is still what the run waits for.
+        // A run blocked by a dead letter still waits for that task.
         let stuck =
             picture.summary.blocked.as_ref().filter(|blocked| blocked.code != BlockedCode::DeadLetter);
         let Some(described) = described.filter(|_| stuck.is_none()) else {
@@ -82,7 +83,7 @@ impl Stage {
         Ok(Played { outcome, histories, notes, hints })
     }
 
-    /// What stands still because the scenario says nothing about it.
+    /// Returns a hint for each held task that the scenario does not script.
     fn unanswered(&self) -> Vec<Hint> {
         let mut names: Vec<&str> = Vec::new();
         for plan in &self.plans {
@@ -131,7 +132,7 @@ impl Stage {
     }
 }
 
-/// What a run waits for, by kind.
+/// Returns the kinds of things that a run waits for.
 fn waiting(picture: &Picture) -> Vec<String> {
     let mut kinds = Vec::new();
     if let Some(blocked) = &picture.summary.blocked {

@@ -1,4 +1,5 @@
-//! What graphs add: which node a task is for, which nodes were executed, and patches that travel in an agent's answer.
+//! The parts of playing that only graphs need: the node of a task, the executed nodes, and patches in an
+//! agent's answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,41 +24,41 @@ use crate::script::Answer;
 
 const JQ_TASK: &str = "rhythm.jq";
 
-/// What is known of the graphs that are played.
+/// State of the graphs that are played.
 #[derive(Default)]
 pub struct Graphs {
     programs: BTreeMap<(String, Version), Option<Arc<GraphProgram>>>,
     pub decisions: BTreeMap<String, Vec<Decision>>,
     roles: BTreeMap<TaskId, Role>,
-    /// First tokens of visits that were begun: no execution is counted twice.
+    /// First tokens of visits that began, so that no execution is counted twice.
     begun: BTreeSet<(RunId, u64)>,
-    /// Children that were counted: each is an attempt of its node.
+    /// Children that were counted. Each is an attempt of its node.
     children: BTreeSet<(RunId, CommandId)>,
-    /// Where each run had visits under way, until it began to undo what it did.
+    /// Nodes with open visits in each run, until its compensation began.
     open: BTreeMap<RunId, BTreeSet<String>>,
-    /// What was executed when a run began to.
+    /// Length of `order` when a run's compensation began.
     undone_from: BTreeMap<RunId, usize>,
-    /// Every node there ever was, and every compensator.
+    /// Names of all nodes and compensators seen so far.
     pub nodes: BTreeSet<String>,
-    /// Approvals nobody decides about.
+    /// Approvals without a scripted decision.
     pub undecided: BTreeSet<(RunId, CommandId)>,
     pub patch_rejected: bool,
 }
 
-/// What a task is to a graph.
+/// Purpose of a task in a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The work of a node.
     Work(String),
     /// One item of a `parallel` node.
     Item(String),
-    /// A condition that is asked outside.
+    /// A condition evaluated outside of the engine.
     Condition,
-    /// It undoes what a node has done.
+    /// The compensation of a node.
     Compensation,
 }
 
-/// A graph's run between messages.
+/// A graph run between messages: its graph and its waits.
 pub struct Standing {
     pub graph: Graph,
     pub waiting: Vec<Waiting>,
@@ -70,7 +71,7 @@ impl Graphs {
 }
 
 impl Stage {
-    /// Nothing for runs of other kinds, and for those that have not begun.
+    /// Returns `None` for runs of other kinds and for runs without a snapshot.
     pub(super) async fn standing(&mut self, run: &RunId) -> Result<Option<Standing>, EngineError> {
         let row = self.client.picture(run).await?.row;
         let (Some(program), Some(snapshot)) = (self.graph_program(&row).await?, &row.state.snapshot) else {
@@ -95,7 +96,7 @@ impl Stage {
         Ok(self.graphs.programs.get(&key).cloned().flatten())
     }
 
-    /// Notes what nodes did since the last look, and asks people what they are asked.
+    /// Records the nodes' progress since the last look, and plans the decisions of new approvals.
     pub(super) async fn watch_graph(&mut self, run: &RunId, rows: &[Event]) -> Result<(), EngineError> {
         let mut told = Vec::new();
         for row in rows {
@@ -105,7 +106,7 @@ impl Stage {
             told.push(row.data.clone());
         }
         let Some(standing) = self.standing(run).await? else {
-            // A run that fails in its first transition leaves nothing to stand on.
+            // A run that fails in its first transition has no snapshot.
             if self.client.picture(run).await?.row.kind == WorkflowKind::Graph {
                 self.note_nodes(run, &told);
             }
@@ -124,7 +125,7 @@ impl Stage {
             let is_new = self.graphs.begun.insert((run.clone(), *first));
             let is_fan = is_parallel(&standing.graph, &wait.node);
             let counts = match (&wait.what, wait.command) {
-                // Attempts of a task are counted when they are made.
+                // Attempts of tasks are counted when they start.
                 (WaitingFor::Task, _) => is_new && is_fan,
                 (WaitingFor::Child, Some(child)) if !is_fan => {
                     self.graphs.children.insert((run.clone(), child))
@@ -150,7 +151,7 @@ impl Stage {
         for event in told {
             match event {
                 EventData::NodeEmitted(moved) => idle = idle.or(without_config(moved)),
-                // Visits that began and ended between two looks: nobody has seen them wait.
+                // Visits that began and ended between two looks: they were never seen waiting.
                 EventData::NodeConsumed(moved) => {
                     let visit = moved.visit.unwrap_or(moved.token);
                     let is_new = self.graphs.begun.insert((run.clone(), visit));
@@ -173,8 +174,8 @@ impl Stage {
         }
     }
 
-    /// What nodes did in the transition that failed a run, and which history does not have: they only routed or computed, and
-    /// what came after them failed.
+    /// Returns the events of nodes in the transition that failed a run. History does not have them: the nodes
+    /// only routed or computed, and a later node failed.
     async fn taken_back(
         &mut self,
         run: &RunId,
@@ -200,7 +201,7 @@ impl Stage {
                     }
                 }
                 Ok(TakenBack::Events(mut events)) => {
-                    // Nobody was asked, and nothing was decided about a patch: that has been taken back too.
+                    // Approvals and decisions about patches of that transition were undone too.
                     events.retain(|event| {
                         matches!(event, EventData::NodeConsumed(_) | EventData::NodeEmitted(_))
                     });
@@ -211,7 +212,8 @@ impl Stage {
         }
     }
 
-    /// A node that fails at its work without waiting for anything takes its transition back: nothing else tells of it.
+    /// Records a node that failed without waiting: its transition was undone, so only the failure's code
+    /// names it.
     fn failed_at_once(&mut self, run: &RunId, failure: &Failure) {
         let node = codes::failed_node(&failure.code);
         let Some(node) = node.filter(|_| failure.kind != codes::UNRESOLVABLE) else { return };
@@ -224,7 +226,7 @@ impl Stage {
         self.order.extend(undone);
     }
 
-    /// An execution, seen by a graph's own order only when it is one of its own nodes.
+    /// Records an execution. The `order` of a graph holds only its own nodes.
     pub(super) fn executed(&mut self, run: &RunId, name: &str) {
         match *run == self.run || !self.is_graph {
             true => self.order.push(name.to_owned()),
@@ -255,7 +257,7 @@ impl Stage {
         Ok(Some(role))
     }
 
-    /// How an attempt for a graph ends, and whose execution it is.
+    /// Returns the end of an attempt for a graph, and records which node it was for.
     pub(super) async fn graph_answer(
         &mut self,
         role: &Role,
@@ -283,7 +285,7 @@ impl Stage {
         })
     }
 
-    /// Programs and filters are computed, in no time of the scenario.
+    /// Evaluates a program or filter. It takes no virtual time.
     async fn evaluate(&self, task: &ClaimedTask) -> Result<Answer, EngineError> {
         let input: Value = serde_json::from_str(&self.client.load(&task.input).await?).unwrap_or_default();
         let language = if task.name == SANDBOX_TASK { "program" } else { "jq" };
@@ -303,7 +305,7 @@ impl Stage {
         })
     }
 
-    /// An agent's patch that a person has to see first travels inside the answer.
+    /// Puts an agent's patch into its answer if a person must approve the patch first.
     pub(super) async fn with_patch(
         &mut self,
         task: &ClaimedTask,
@@ -321,7 +323,7 @@ impl Stage {
         });
         let answer = output.text().and_then(|text| serde_json::from_str::<Value>(text).ok());
         let Some(Value::Object(mut fields)) = answer.filter(|_| asks) else { return Ok(result) };
-        // One answer brings one patch.
+        // An answer can hold one patch, so join their operations.
         let operations = match self.rides.take(&node).as_slice() {
             [] => return Ok(result),
             [one] => one.operations.clone(),
@@ -335,7 +337,7 @@ impl Stage {
 }
 
 impl Standing {
-    /// Open approvals by their nodes; where nobody is asked, the kinds of what is waited for.
+    /// Returns the nodes of open approvals. Without any, returns the kinds of the waits.
     pub fn names(&self) -> Vec<String> {
         let approvals = self.waiting.iter().filter(|wait| wait.what == WaitingFor::Approval);
         let approvals: BTreeSet<String> = approvals.map(|wait| wait.node.clone()).collect();
@@ -360,7 +362,8 @@ fn has_not_begun(wait: &Waiting) -> bool {
     matches!(wait.what, WaitingFor::Join(_) | WaitingFor::Turn(_))
 }
 
-/// The node that goes on by its error path because its config could not be put together: it has not begun to work.
+/// Returns the node that took its error path because its config could not be resolved. Its work has not
+/// begun.
 fn without_config(moved: &NodeToken) -> Option<String> {
     let given: Value = serde_json::from_str(moved.payload.as_ref()?.text()?).ok()?;
     let error = given.get("error").filter(|error| error["code"] == codes::UNRESOLVABLE)?;

@@ -1,4 +1,5 @@
-//! People: what the scenario lets them say, as the engine lets them say it, and those it says nothing about.
+//! People: their scripted decisions, made under the engine's rules, and approvals without a scripted
+//! decision.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +15,7 @@ use super::{Act, Stage};
 use crate::file::{Decision, Says};
 use crate::script::seconds;
 
-/// A person's answer to one question.
+/// A person's decision about one approval.
 pub struct Said {
     run: RunId,
     node: String,
@@ -23,7 +24,7 @@ pub struct Said {
 }
 
 impl Stage {
-    /// Plans the decision for this visit. Nobody who is to be late needs to say so where there is a timer.
+    /// Plans the decision for this visit. A scripted timeout needs no act if the node has a timer.
     pub(super) fn ask(&mut self, run: &RunId, asked: &ApprovalCreated) {
         let visit = asked.visit.map_or(0, |visit| visit.saturating_sub(1) as usize);
         let decision = self.graphs.decisions.get(&asked.node).and_then(|all| all.get(visit)).cloned();
@@ -39,7 +40,7 @@ impl Stage {
         self.plan(at, Act::Decide(Box::new(Said { run, node, approval, decision })));
     }
 
-    /// Somebody decides, under the rules there are for it. Whose name is not written may.
+    /// Decides an approval under its rules. A decision without a person's name is always allowed.
     pub(super) async fn decide(&mut self, said: &Said) -> Result<(), EngineError> {
         let again = usize::from(self.duplicated.contains(&said.node));
         for _ in 0..self.times() + again {
@@ -56,7 +57,7 @@ impl Stage {
                         self.notes.push(note);
                     }
                 }
-                // It came too late.
+                // The decision came too late.
                 Err(
                     EngineError::ApprovalClosed(_) | EngineError::AnswerKept { .. } | EngineError::Ended(_),
                 )
@@ -75,8 +76,8 @@ impl Stage {
         person.decide(&Decide { comments, data, ..asked }).await
     }
 
-    /// Whether the next thing to happen is that people are late whom the scenario says nothing about, while nothing that it
-    /// does say is still to come: it is over then, and they are what the run waits for.
+    /// Whether the next event is a timeout of an approval that the scenario does not script, with no scripted
+    /// act left. Playing ends then, and the run waits for these approvals.
     pub(super) async fn people_are_late_next(&mut self) -> Result<bool, EngineError> {
         let written = self.plans.iter().any(|plan| match &plan.act {
             Act::Answer { late, .. } => !late,

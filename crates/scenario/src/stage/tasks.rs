@@ -1,4 +1,4 @@
-//! Tasks: taken when they are ready, answered when the script says so, stopped when nobody wants them any more.
+//! Tasks: claimed when they are ready, answered when the script says so, stopped when they are cancelled.
 
 use rhythm_core::failure::codes;
 use rhythm_core::{Failure, Payload, WorkerId};
@@ -10,12 +10,12 @@ use super::graph::Role;
 use super::{Act, FOR_EVER, Plan, Stage, WORKER};
 
 impl Stage {
-    /// Takes every task that is ready and plans its end; false when there was none.
+    /// Claims every ready task and plans its end. Returns false if there was none.
     pub(super) async fn hand_out(&mut self) -> Result<bool, EngineError> {
         let claimed = self.claim(false).await?;
         let any = !claimed.is_empty();
         for mut task in claimed {
-            // Policies are real, but nothing is left to chance.
+            // Retry policies apply, but without jitter, so that results do not vary.
             task.options.retries.get_or_insert_default().jitter = 0.0;
             self.begin(task).await?;
         }
@@ -26,7 +26,7 @@ impl Stage {
         const MOST: usize = 100_000;
         let tenant = self.client.tenant().clone();
         let queues: Vec<(String, usize)> = match overdue {
-            // Whichever queue they are in.
+            // Overdue tasks are found in any queue.
             true => vec![(String::new(), MOST)],
             false => self.world.queues(&tenant).await?.into_iter().map(|queue| (queue.name, MOST)).collect(),
         };
@@ -47,7 +47,7 @@ impl Stage {
         Ok(self.world.claim_tasks(request).await?.tasks)
     }
 
-    /// Fails what is too late to be begun.
+    /// Fails tasks whose deadline passed before they started.
     pub(super) async fn expire(&mut self) -> Result<(), EngineError> {
         let now = self.clock.now();
         if !self.deadlines.values().any(|deadline| *deadline <= now) {
@@ -72,13 +72,13 @@ impl Stage {
             }
         };
         let answered = answer.and_then(|answer| Some((now.plus(answer.delay()), answer.result()?, false)));
-        // Only a timeout that was asked for counts: others may take as long as the script says.
+        // Only an explicit timeout applies: without one, an attempt may take as long as the script says.
         let timeout = task.options.timeout.map(|timeout| {
             let message = format!("the attempt took longer than {timeout}");
             (now.plus(timeout), Err(Failure::new(codes::TIMEOUT, message)), true)
         });
         let deadline = task.deadline_at.map(|deadline| (deadline.max(now), Err(too_late()), true));
-        // The answer wins when it comes at the last moment.
+        // At equal times the answer wins.
         let end = [answered, timeout, deadline].into_iter().flatten().min_by_key(|(at, ..)| *at);
         let task = Box::new(task);
         match end {
@@ -88,7 +88,7 @@ impl Stage {
         Ok(())
     }
 
-    /// What a scenario calls this task: by its name, or by that of the node it works for.
+    /// Returns the task's name in a scenario: the name of its node, or its own.
     pub(super) fn scripted_name<'s>(&'s self, task: &'s ClaimedTask) -> &'s str {
         match self.known_role(task) {
             Some(Role::Work(node) | Role::Item(node)) => node,
@@ -96,7 +96,7 @@ impl Stage {
         }
     }
 
-    /// Ends attempts that somebody cancelled.
+    /// Ends attempts that were cancelled.
     pub(super) async fn stop_unwanted(&mut self) -> Result<(), EngineError> {
         if !std::mem::take(&mut self.unsettled) {
             return Ok(());

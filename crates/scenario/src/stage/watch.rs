@@ -1,4 +1,4 @@
-//! Watching: reads what the runs wrote down, and follows the children they start.
+//! Reads new history of the played runs, and follows the children they start.
 
 use rhythm_core::message::Message;
 use rhythm_core::{Event, EventData, RunId};
@@ -10,7 +10,7 @@ use crate::node_stub::called;
 use crate::outcome::Call;
 
 impl Stage {
-    /// Reads what was written since the last look.
+    /// Reads the history rows since the last look.
     pub(super) async fn look(&mut self) -> Result<(), EngineError> {
         let mut runs: Vec<(RunId, u64)> = self.seen.iter().map(|(run, seen)| (run.clone(), *seen)).collect();
         while let Some((run, after)) = runs.pop() {
@@ -49,7 +49,7 @@ impl Stage {
         Ok(())
     }
 
-    /// What has made nodes consume their tokens that are to be answered twice.
+    /// Returns the messages that made nodes under `duplicate` consume their tokens.
     fn duplicated_answers(&self, rows: &[Event]) -> Vec<Message> {
         let (mut last, mut again) = (None, Vec::new());
         if self.duplicated.is_empty() {
@@ -65,7 +65,7 @@ impl Stage {
         again
     }
 
-    /// Delivers again what was consumed.
+    /// Delivers consumed messages a second time.
     async fn repeat(&self, run: &RunId, messages: Vec<Message>) -> Result<(), EngineError> {
         if messages.is_empty() {
             return Ok(());
@@ -77,7 +77,7 @@ impl Stage {
     }
 }
 
-/// Whether tasks may have been cancelled by what led to this. Most of what happens cancels nothing.
+/// Whether the event may come with cancelled tasks. Most events do not.
 fn may_cancel(event: &EventData) -> bool {
     !matches!(
         event,

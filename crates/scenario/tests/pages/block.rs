@@ -1,14 +1,14 @@
 //! The fenced blocks of a Markdown page.
 
 pub struct Block {
-    /// What stands behind the fence.
+    /// Text after the opening fence.
     pub kind: String,
-    /// Where it begins.
+    /// Number of its first line.
     pub line: usize,
     pub text: String,
 }
 
-/// All blocks in order. A fence of four backticks holds one of three.
+/// Returns all blocks in order. A fence of four backticks may contain one of three.
 pub fn blocks(page: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut lines = page.lines().enumerate();

@@ -1,10 +1,10 @@
-//! Every example of the pages about the language is played, and what the page says comes of it is compared.
+//! Plays every example of the pages about the language and compares the result with the page.
 //!
-//! A ```` ```flow ```` or ```` ```graph ```` block is a program. What follows it says what comes of it: ```` ```json ```` is its output, ```` ```yaml ```` a
-//! scenario whose program it is (several may follow), ```` ```text ```` what `rhythm check` says about it. In a
-//! ```` ```flow values ```` block every line that ends in `// VALUE` or `// throws CODE` is an expression of its own; the other
-//! lines stand before each of them. ```` ```sh run ```` blocks are run by the tests of the command. There are no other blocks: an
-//! example that nobody runs fails.
+//! A ```` ```flow ```` or ```` ```graph ```` block is a program. The blocks after it state results:
+//! ```` ```json ```` its output, ```` ```yaml ```` a scenario for it (several may follow), ```` ```text ````
+//! the messages of `rhythm check`. In a ```` ```flow values ```` block each line that ends in `// VALUE` or
+//! `// throws CODE` is an expression; the other lines are put before each of them. The tests of the command
+//! run ```` ```sh run ```` blocks. Any other block fails the test.
 #![allow(clippy::unwrap_used)]
 
 mod block;
@@ -38,7 +38,7 @@ fn conditions() {
     check("docs/guide/conditions.md");
 }
 
-/// Every built-in type has a page with examples.
+/// Checks that every built-in node type has a page with examples.
 #[test]
 fn node_types() {
     for kind in Registry::built_in().all() {
@@ -62,7 +62,7 @@ fn check(page: &str) {
     assert!(problems.is_empty(), "\n{}\n{} problems\n", problems.join("\n"), problems.len());
 }
 
-/// A program and one thing that is said of it.
+/// A program and one stated result.
 struct Example {
     place: String,
     /// `flow` or `graph`.
@@ -73,14 +73,14 @@ struct Example {
 
 enum Says {
     Scenario(Value),
-    /// What is wrong with it.
+    /// Messages of `rhythm check`.
     Diagnostics(String),
 }
 
-/// The examples of a page, and the blocks that nobody would run.
+/// Returns the examples of a page, and problems for blocks that no test would run.
 fn examples(page: &str, text: &str) -> (Vec<Example>, Vec<String>) {
     let (mut examples, mut problems) = (Vec::new(), Vec::new());
-    // The program that what follows is said of, and whether anything was.
+    // The current program, and whether a result was stated for it.
     let mut program: Option<(Block, bool)> = None;
     let mut shell = false;
     for block in blocks(text) {
@@ -121,7 +121,7 @@ fn examples(page: &str, text: &str) -> (Vec<Example>, Vec<String>) {
     (examples, problems)
 }
 
-/// A program of which nothing is said.
+/// Returns a problem if no result was stated for the program.
 fn silent(page: &str, program: Option<(Block, bool)>) -> Option<String> {
     let (block, said) = program?;
     (!said).then(|| format!("{page}:{}: nothing says what comes of this program", block.line))
@@ -132,7 +132,7 @@ fn yaml(text: &str) -> Result<Value, String> {
     serde_saphyr::from_str_with_options(text, options).map_err(|error| error.to_string())
 }
 
-/// One example for each line that says its value.
+/// Returns one example for each line that states a value.
 fn expressions(place: &str, text: &str) -> Vec<Example> {
     let mut before = String::new();
     let mut examples = Vec::new();

@@ -1,4 +1,4 @@
-//! Text for Graphviz.
+//! Writes a drawing for Graphviz.
 
 use super::{Drawing, EdgeKind, NodeKind, State};
 

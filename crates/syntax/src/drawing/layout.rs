@@ -1,5 +1,6 @@
-//! Where everything goes: nodes in ranks from the top, long edges bent around what lies between. Programs are
-//! structured, so the order within a rank follows from the order of the source; only the distances are searched for.
+//! Lays out a drawing: nodes in ranks from the top, long edges bent around nodes in between. Programs are
+//! structured, so the order within a rank follows from the order of the source; only the distances are
+//! optimised.
 
 mod place;
 mod rank;
@@ -7,9 +8,9 @@ mod route;
 
 use super::Drawing;
 
-/// More items than this are no picture any more.
+/// Largest number of items that is drawn.
 const ITEM_LIMIT: usize = 20_000;
-/// Between two ranks, where edges turn.
+/// Height between two ranks, in which edges turn.
 const RANK_GAP: f64 = 30.0;
 const MARGIN: f64 = 24.0;
 
@@ -19,7 +20,7 @@ pub struct Size {
     pub height: f64,
 }
 
-/// The middle of something, and its size.
+/// The centre of an item, and its size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frame {
     pub x: f64,
@@ -27,10 +28,10 @@ pub struct Frame {
     pub size: Size,
 }
 
-/// What the layout has to know of the picture.
+/// Sizes of the nodes and labels of a drawing.
 pub struct Sizes {
     pub nodes: Vec<Size>,
-    /// Of each edge's label; nothing where it has none.
+    /// Size of each edge's label, if it has one.
     pub labels: Vec<Option<Size>>,
 }
 
@@ -42,34 +43,34 @@ pub struct Layout {
     pub paths: Vec<String>,
 }
 
-/// Something that takes room in a rank: a node, a label, or a bend of an edge.
+/// Something that takes space in a rank: a node, a label, or a bend of an edge.
 #[derive(Clone, Debug)]
 struct Item {
     rank: usize,
-    /// Orders the items of a rank.
+    /// Sort key within the rank.
     key: (usize, usize),
     size: Size,
     x: f64,
-    /// A bend is kept straight rather than a node centred.
+    /// Bends are placed to keep edges straight; nodes are centred.
     bend: bool,
 }
 
-/// Items, ranks and how they hang together.
+/// Items, ranks and the connections between items.
 #[derive(Default)]
 struct Plan {
-    /// The nodes come first.
+    /// Nodes first, then labels and bends.
     items: Vec<Item>,
-    /// Items of each rank, from the left.
+    /// Items of each rank, from left to right.
     ranks: Vec<Vec<usize>>,
-    /// For each edge the items between its ends, in the direction it is drawn in.
+    /// For each edge the items between its ends, in drawing direction.
     chains: Vec<Vec<usize>>,
     /// Pairs of items in neighbouring ranks, the upper one first.
     links: Vec<(usize, usize)>,
-    /// What goes round a loop stays near it: each of its bends, and the loop's node.
+    /// Pairs of a bend of a loop's back edge and the loop's node, which keep the edge near the loop.
     near: Vec<(usize, usize)>,
 }
 
-/// Nothing when there is too much to draw.
+/// Returns the layout, or nothing when there is too much to draw.
 pub fn arrange(drawing: &Drawing, sizes: &Sizes) -> Option<Layout> {
     let mut plan = rank::plan(drawing, sizes)?;
     place::spread(&mut plan);

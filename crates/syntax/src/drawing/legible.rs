@@ -1,4 +1,4 @@
-//! What must hold for every layout, as an assertion for the tests of each language.
+//! Checks that hold for every layout, for use in the tests of each language.
 
 use super::Drawing;
 use super::layout::{Frame, Layout, Size, Sizes, arrange};
@@ -21,7 +21,7 @@ fn overlap(a: &Frame, b: &Frame) -> bool {
         && (a.y - b.y).abs() < (a.size.height + b.size.height) / 2.0 - 0.1
 }
 
-/// Nothing covers anything, nothing leaves the paper, and no line passes through a box that is not its own.
+/// Asserts that no boxes overlap, that none leaves the page, and that no line passes through a foreign box.
 pub fn check(drawing: &Drawing) {
     let layout = laid_out(drawing);
     let boxes: Vec<&Frame> = layout.nodes.iter().chain(layout.labels.iter().flatten()).collect();
@@ -43,7 +43,7 @@ pub fn check(drawing: &Drawing) {
     }
 }
 
-/// Some points of a path.
+/// Returns some points of a path.
 fn points(path: &str) -> Vec<(f64, f64)> {
     let (mut x, mut y, mut found) = (0.0, 0.0, Vec::new());
     let mut words = path.split_inclusive(['M', 'V', 'C']).peekable();

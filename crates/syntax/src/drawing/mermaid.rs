@@ -1,4 +1,4 @@
-//! Mermaid's flowchart text.
+//! Writes a drawing as a Mermaid flowchart.
 
 use super::{Drawing, EdgeKind, Node, NodeKind};
 
@@ -49,7 +49,7 @@ fn label(node: &Node) -> String {
     }
 }
 
-/// Everything that could end a label, begin markup or be read as an entity.
+/// Escapes every character that could end a label, begin markup or be read as an entity.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

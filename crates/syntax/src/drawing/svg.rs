@@ -1,4 +1,4 @@
-//! A picture any browser shows, drawn without help from outside.
+//! Writes a drawing as SVG that every browser shows without further resources.
 
 use std::fmt::Write;
 
@@ -7,12 +7,12 @@ use super::{Drawing, EdgeKind, Node, NodeKind};
 
 const TITLE_FONT: f64 = 13.0;
 const NOTE_FONT: f64 = 11.0;
-/// Width of a character of a monospaced font, by its size.
+/// Width of a monospaced character, as a fraction of the font size.
 const CHARACTER: f64 = 0.602;
-/// How far the corners of a hexagon are cut.
+/// Width of the cut corners of a hexagon, in pixels.
 const CUT: f64 = 16.0;
 
-/// The program has too many nodes and edges for a picture.
+/// The program has too many nodes and edges to draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{nodes} nodes are too many to be laid out here")]
 pub struct TooLarge {
@@ -85,7 +85,7 @@ const HEAD: &str = "<style>
 <rect class=\"paper\" width=\"100%\" height=\"100%\"/>
 ";
 
-/// Colours of a run go over those of the kinds.
+/// Writes the colours of run states, which override those of node kinds.
 fn states(svg: &mut String, drawing: &Drawing) {
     let rules: Vec<String> = drawing
         .states()
@@ -175,7 +175,7 @@ fn rect(svg: &mut String, class: &str, frame: &Frame, round: f64) {
     );
 }
 
-/// The length is given too: whatever the font, it stays within its box.
+/// Writes a text with its length, so that it stays within its box in every font.
 fn text(svg: &mut String, class: &str, text: &str, (x, y): (f64, f64), font: f64) {
     let length = width(text, font);
     let _ = writeln!(
@@ -187,7 +187,7 @@ fn text(svg: &mut String, class: &str, text: &str, (x, y): (f64, f64), font: f64
 }
 
 fn width(text: &str, font: f64) -> f64 {
-    // What lies beyond the first blocks of Unicode is often twice as wide.
+    // Characters beyond the first blocks of Unicode are often twice as wide.
     let cells: u32 = text
         .chars()
         .map(|c| if u32::from(c) >= 0x1100 && c != '\u{2026}' && c != '\u{2013}' { 2 } else { 1 })
@@ -204,7 +204,7 @@ fn escaped(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            // XML has no place for these, however they are written.
+            // XML allows these characters in no form.
             c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
             c => out.push(c),
         }

@@ -1,5 +1,6 @@
-//! JSON as values with their places. YAML's reader is no help here: it takes less than JSON in some places (escapes of
-//! two halves, tabs, long keys) and more in others, where a slip would change the meaning in silence.
+//! Reads JSON as values with positions. A YAML reader would not do: it accepts less than JSON in some places
+//! (surrogate pairs, tabs, long keys), and more in others, where a typing error would silently change the
+//! meaning.
 
 use std::collections::BTreeSet;
 
@@ -142,7 +143,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Finds its end; what is between is read by serde_json, which knows every escape.
+    /// Finds the end of a string; serde_json reads the text between, because it knows every escape.
     fn string(&mut self) -> Result<String, Unreadable> {
         let start = self.at;
         self.at += 1;

@@ -84,7 +84,7 @@ fn yaml_that_grows_is_refused() {
 proptest! {
     #[test]
     fn json_is_read_as_serde_reads_it(text in "[\\[\\]{}:,\"\\\\a-c0-9.e\\- \n]{0,24}") {
-        // What serde takes, keys given twice and depth aside, is taken and means the same.
+        // A text that serde accepts is accepted with the same meaning, except for duplicate keys and depth.
         match (serde_json::from_str::<Value>(&text), READER.json(&text)) {
             (Ok(expected), Ok(read)) => prop_assert_eq!(read.to_json(), expected),
             (Err(_), read) => prop_assert!(read.is_err()),

@@ -1,5 +1,5 @@
-//! YAML as values with their places. Only what JSON can say is taken: no aliases, so that nothing grows when it is
-//! read, no tags, and keys that are plain scalars.
+//! Reads YAML as values with positions. Accepts only what JSON can express: no aliases, which could make a
+//! small text large, no tags, and only plain scalars as keys.
 
 use std::collections::BTreeSet;
 
@@ -131,7 +131,7 @@ fn refused(span: Span, label: &str, title: &str, help: &str) -> Unreadable {
     Unreadable::refused(span, label, title, help)
 }
 
-/// What a scalar without quotes means: YAML's core schema, as far as JSON can hold it.
+/// Returns the meaning of an unquoted scalar: YAML's core schema, as far as JSON can represent it.
 fn plain(text: &str, span: Span) -> Result<Value, Unreadable> {
     let value = match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
@@ -149,7 +149,7 @@ fn plain(text: &str, span: Span) -> Result<Value, Unreadable> {
     Ok(value)
 }
 
-/// Digits, perhaps a dot among or beside them, perhaps an exponent.
+/// Returns whether a text consists of digits, perhaps with a dot and an exponent.
 fn looks_like_number(text: &str) -> bool {
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);

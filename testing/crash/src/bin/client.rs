@@ -1,5 +1,5 @@
-//! A client process: makes the calls of the load one after the other and logs what it was told. Started again
-//! after a kill it goes on where its log ends; a call without a known answer is made again under its name.
+//! A client process: makes the calls of the load in order and logs their answers. After a kill and restart it
+//! continues where its log ends. A call without a known answer is repeated under its name.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use rhythm_crash::lost_ack_world;
 use rhythm_crash::process::die_with_parent;
 use rhythm_crash::wait::PATIENCE;
 
-/// The wait before a call is made again.
+/// Delay before a call is repeated.
 const AGAIN: Duration = Duration::from_millis(100);
 
 #[derive(Parser)]
@@ -21,10 +21,10 @@ struct Arguments {
     log: PathBuf,
     #[arg(long)]
     name: String,
-    /// Ends, after the current script, when this file exists.
+    /// Ends after the current script once this file exists.
     #[arg(long)]
     until: PathBuf,
-    /// Ends after this many scripts.
+    /// Number of scripts after which the client ends.
     #[arg(long, default_value_t = u64::MAX)]
     scripts: u64,
     /// Milliseconds between two scripts.
@@ -62,7 +62,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A client may come just when its world is away.
+/// Opens the world, and retries while it is unavailable.
 async fn open(world: &str) -> Result<Rhythm, Error> {
     let mut left = PATIENCE.as_millis() / AGAIN.as_millis();
     loop {
@@ -74,7 +74,7 @@ async fn open(world: &str) -> Result<Rhythm, Error> {
     }
 }
 
-/// Makes a call until its answer is known, or its world is broken: then the process ends.
+/// Repeats a call until its answer is known. Fails when the world is broken; then the process ends.
 async fn insist(client: &Client, log: &mut ClientLog, call: &Call) -> Result<(), Box<dyn std::error::Error>> {
     loop {
         let began = log.sending(call)?;

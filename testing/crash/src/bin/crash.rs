@@ -1,5 +1,5 @@
-//! Plays scenarios of the crash laboratory and prints what they did. Ends with an error when a promise was
-//! broken or a floor missed.
+//! Plays scenarios of the crash laboratory and prints their reports. Exits with an error when a promise was
+//! broken or a floor was missed.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that reports")]
 
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use rhythm_crash::scenarios::{ALL, Scenario};
 #[derive(Parser)]
 #[command(about = "Kills, stops and starves real Rhythm processes and checks what they promised")]
 struct Arguments {
-    /// Which scenarios; all unless told.
+    /// Scenarios to play; all by default.
     scenarios: Vec<String>,
     #[arg(long, value_enum, default_value_t = Worlds::Both)]
     world: Worlds,
@@ -20,7 +20,7 @@ struct Arguments {
     scale: Scale,
     #[arg(long, value_enum, default_value_t = Output::Text)]
     output: Output,
-    /// Only names them.
+    /// Only list the scenarios.
     #[arg(long)]
     list: bool,
 }

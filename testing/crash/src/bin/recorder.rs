@@ -1,5 +1,5 @@
-//! The recorder: takes entries from attempts, writes them to a file of its own and answers when the disk has
-//! them. The one process nobody kills.
+//! The recorder: receives entries from attempts, writes them to its own file and answers after fsync. It is
+//! the only process that is never killed.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -14,17 +14,18 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::oneshot;
 
-/// Entries written with one sync.
+/// Largest number of entries written with one sync.
 const BATCH: usize = 1_000;
 
 #[derive(Parser)]
 struct Arguments {
     socket: PathBuf,
     ledger: PathBuf,
-    /// Behave as a service that takes an idempotency key once.
+    /// Behave like a service that accepts each idempotency key once.
     #[arg(long)]
     dedupe: bool,
-    /// Behave as a service that refuses a lower claim than it has seen.
+    /// Behave like a service that checks fencing tokens: it refuses a lower claim number than the highest it
+    /// has seen.
     #[arg(long)]
     fence: bool,
 }
@@ -40,7 +41,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (requests, inbox) = channel();
     std::thread::spawn(move || {
         if let Err(error) = keep(ledger, manners, inbox) {
-            // Without its ledger a scenario proves nothing: its attempts must fail.
+            // A scenario proves nothing without its ledger, so the attempts must fail.
             std::panic::panic_any(error.to_string());
         }
     });
@@ -51,7 +52,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 }
 
-/// Writes what has gathered, syncs once, answers all.
+/// Writes the waiting entries as one batch, syncs once and answers all of them.
 fn keep(mut ledger: File, manners: Manners, inbox: Receiver<Request>) -> std::io::Result<()> {
     let mut judge = Judge::default();
     while let Ok(first) = inbox.recv() {
@@ -68,7 +69,7 @@ fn keep(mut ledger: File, manners: Manners, inbox: Receiver<Request>) -> std::io
         ledger.write_all(text.as_bytes())?;
         ledger.sync_data()?;
         for (reply, verdict) in answers {
-            // The sender may have been killed meanwhile.
+            // The sender may have been killed by now.
             let _ = reply.send(verdict);
         }
     }

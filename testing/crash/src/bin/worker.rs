@@ -1,4 +1,4 @@
-//! A real worker through the SDK whose handlers tell the recorder, before and after their work, what they do.
+//! A worker on the real SDK. Its handlers report to the recorder before and after their work.
 #![allow(clippy::print_stderr, reason = "a program says why it ends")]
 
 use std::collections::BTreeMap;
@@ -18,27 +18,27 @@ use serde_json::Value;
 #[derive(Parser)]
 struct Arguments {
     world: String,
-    /// The recorder's socket.
+    /// Socket of the recorder.
     recorder: PathBuf,
     #[arg(long)]
     name: String,
-    /// Queues to serve; `default` unless told.
+    /// Queues to serve; `default` by default.
     #[arg(long)]
     queue: Vec<String>,
     #[arg(long, default_value_t = 20)]
     concurrency: usize,
-    /// One thread makes all calls to a server: they come in the same order every time.
+    /// Use one thread, so that the calls to a server come in the same order every time.
     #[arg(long)]
     single_thread: bool,
-    /// Short claims and heartbeats.
+    /// Use short leases and heartbeat intervals.
     #[arg(long)]
     fast: bool,
 }
 
-/// How often a shut gate is looked at.
+/// Interval between two checks of a shut gate.
 const GLANCE: Duration = Duration::from_millis(10);
 
-/// What handlers return; the last one is nothing JSON can hold.
+/// Output of a handler. JSON cannot represent the last variant.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Output {
@@ -94,7 +94,7 @@ async fn serve(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// One attempt: reported, worked at, its effect reported, answered with a receipt.
+/// Executes one attempt: reports its begin, works, reports its effect, returns a receipt.
 async fn perform(recorder: &Path, context: &TaskContext, input: &str) -> Result<Output, TaskError> {
     let work = Work::of(input)?;
     Entry::of(What::Began, context, input).report(recorder).await?;

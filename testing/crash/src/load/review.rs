@@ -1,5 +1,5 @@
-//! The graph of the load: two ways that meet in a join behind a branch, twice around by a loop, then a person. A client
-//! decides if it comes in time, else a timer does.
+//! The graph of the load: a branch, two paths that join, all of it twice in a loop, then an approval. A
+//! client answers it if it comes in time, otherwise a timer does.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use crate::client_log::{Answer, Call};
 
 pub const NAME: &str = "graph-review";
 
-/// Passes of its loop, and the tasks a whole run asks for: four in each pass, and one at the end.
+/// Passes of the loop, and tasks of a complete run: four in each pass and one at the end.
 const PASSES: usize = 2;
 pub const TASKS: usize = 4 * PASSES + 1;
 
-/// A question is looked for so often.
+/// Number of times a call looks for the question.
 const GLANCES: u32 = 8;
 const GLANCE: Duration = Duration::from_millis(50);
 
@@ -40,7 +40,8 @@ pub fn graph(millis: u64) -> Value {
         {"id": "end", "type": "task", "config": work, "wait_for_all": false}]})
 }
 
-/// Answers the question of a run, if it comes within a moment: nobody waits long, for a timer decides as well.
+/// Answers the question of a run if it appears within a moment. A client does not wait longer, because a
+/// timer answers as well.
 pub async fn decide(client: &Client, call: &Call) -> Result<Answer, EngineError> {
     let run = RunId::new(&call.target);
     for _ in 0..GLANCES {
@@ -53,8 +54,8 @@ pub async fn decide(client: &Client, call: &Call) -> Result<Answer, EngineError>
     Ok(Answer::Early)
 }
 
-/// A message that is in the inbox while its question is still open is consumed before the run can end; one that came behind
-/// the timer's answer may be cleared away with the run.
+/// Delivers the answer. A message that is in the inbox while its question is open is consumed before the run
+/// can end. A message after the timer's answer may be removed with the run.
 async fn answer(client: &Client, run: &RunId, approval: CommandId) -> Result<Answer, EngineError> {
     let accepted = deliver(client, run, approval).await?;
     Ok(match question(client, run).await? {
@@ -68,9 +69,9 @@ async fn answer(client: &Client, run: &RunId, approval: CommandId) -> Result<Ans
 enum Question {
     ToCome,
     Open(CommandId),
-    /// By somebody's message.
+    /// Answered by a message.
     Answered,
-    /// By its timer.
+    /// Answered by its timer.
     RanOut,
 }
 
@@ -79,7 +80,7 @@ async fn question(client: &Client, run: &RunId) -> Result<Question, EngineError>
     for event in client.history(run).await? {
         match event.data {
             EventData::ApprovalCreated(created) => question = Question::Open(created.approval),
-            // The answer that comes behind another one changes nothing.
+            // A second answer changes nothing.
             EventData::ApprovalDecided(_) if !matches!(question, Question::Open(_)) => {}
             EventData::ApprovalDecided(_) if event.message.is_some() => question = Question::Answered,
             EventData::ApprovalDecided(_) => question = Question::RanOut,
@@ -89,7 +90,7 @@ async fn question(client: &Client, run: &RunId) -> Result<Question, EngineError>
     Ok(question)
 }
 
-/// Whether the run has it now; otherwise the run has ended.
+/// Delivers the decision. Returns false when the run has ended.
 async fn deliver(client: &Client, run: &RunId, approval: CommandId) -> Result<bool, EngineError> {
     let decided = ApprovalDecided {
         approval,

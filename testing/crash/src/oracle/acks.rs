@@ -1,4 +1,4 @@
-//! I1: what a caller was told happened is there.
+//! I1: every acknowledged call took effect.
 
 use rhythm::{RunId, Status, TaskId, TaskState};
 use rhythm_core::MessageId;
@@ -17,9 +17,10 @@ pub fn check<'a>(calls: impl IntoIterator<Item = &'a Outcome>, dump: &Dump) -> V
         match &outcome.answer {
             Answer::Ok => acknowledged(missing(call, dump)),
             Answer::Delivered(id) => acknowledged(unheard(call, id, dump)),
-            // A question that nobody answers in time is answered by its timer.
+            // If no client answers a question in time, its timer answers it.
             Answer::Early | Answer::Over => {}
-            // The load asks for nothing impossible; only a message that was sent again may come too late.
+            // The load asks for nothing impossible. Only a repeated message may be refused because it comes
+            // too late.
             Answer::Failed(why) => {
                 let message = matches!(call.operation, Operation::Signal | Operation::Cancel);
                 if outcome.sent <= 1 || !message {
@@ -58,14 +59,14 @@ fn missing(call: &Call, dump: &Dump) -> Option<String> {
     }
 }
 
-/// The decision itself must be there: its timer leaves a row of the same kind, but of no message.
+/// Checks that the decision itself is there. The timer leaves a row of the same kind, but without a message.
 fn unheard(call: &Call, id: &str, dump: &Dump) -> Option<String> {
     let run = dump.runs.get(&RunId::new(&call.target));
     let there = run.is_some_and(|run| has(run, &MessageId::new(id)));
     (!there).then(|| format!("run {} has neither consumed nor kept {id}", call.target))
 }
 
-/// Whether a message was consumed or waits.
+/// Returns whether a message was consumed or waits.
 fn has(run: &RunDump, id: &MessageId) -> bool {
     run.history.iter().any(|event| event.message.as_ref() == Some(id))
         || run.picture.inbox.iter().any(|message| message.id == *id)
@@ -105,7 +106,7 @@ mod tests {
         }
     }
 
-    /// A run whose question was answered by a message, and then by its timer.
+    /// A run whose question was answered by a message and then by its timer.
     async fn decided(client: &Client) -> (RunId, RunDump) {
         client.register("drill", WorkflowKind::Drill, r#"{"steps": []}"#).await.unwrap();
         let run = client.start("drill", &()).await.unwrap();

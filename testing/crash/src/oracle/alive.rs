@@ -1,9 +1,9 @@
-//! I2: a run that has not ended has something that will wake it up: it is ready or held by somebody, or there is a
-//! timer, an open task, a running child, a message that somebody may send, or a person who stopped it.
+//! I2: a run that has not ended has something that will wake it up. It is ready or claimed; or it has a
+//! timer, an open task, a running child, an awaited message; or an operator stopped it.
 
 use rhythm_engine::world::{Picture, TaskState};
 
-/// Whether nothing will ever move this run.
+/// Returns whether nothing will ever wake this run up.
 pub fn is_orphan(picture: &Picture) -> bool {
     let summary = &picture.summary;
     let stopped = summary.paused || picture.workflow_paused || summary.blocked.is_some();

@@ -1,4 +1,4 @@
-//! I4 and I5: what the ledger must look like beside the results that were kept.
+//! I4 and I5: compares the ledger with the results that were kept.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use rhythm_core::task::MAX_DELIVERIES;
 use crate::ledger::{Line, Manners, Verdict, What};
 use crate::receipt::Receipt;
 
-/// What the ledger says about one task.
+/// Ledger lines of one task, counted.
 #[derive(Default)]
 struct Deeds {
-    /// How often each hand-out began and had its effect.
+    /// Number of times each hand-out began and had its effect.
     began: BTreeMap<u64, u32>,
     did: BTreeMap<u64, u32>,
-    /// Hand-outs begun, and effects accepted, of each attempt.
+    /// Hand-outs begun, and effects accepted, by attempt.
     handed_out: BTreeMap<u32, u32>,
     effects: BTreeMap<u32, u32>,
 }
@@ -49,7 +49,7 @@ pub fn check(lines: &[Line], kept: &BTreeMap<String, Receipt>, manners: Manners)
     wrong
 }
 
-/// A violation with all that the ledger knows of the task.
+/// Formats a violation with all ledger lines of the task.
 fn told(task: &str, what: String, lines: &[Line]) -> String {
     let own = lines.iter().filter(|line| line.entry.task == task);
     let line = |Line { at, entry, .. }: &Line| {
@@ -80,7 +80,7 @@ fn check_deeds(deeds: &Deeds, manners: Manners) -> Vec<String> {
     wrong
 }
 
-/// A kept result is that of the last hand-out, and its effect happened.
+/// Checks that a kept result is from the last hand-out and that its effect happened.
 fn check_kept(deeds: &Deeds, receipt: &Receipt) -> Vec<String> {
     let mut wrong = Vec::new();
     if !deeds.did.contains_key(&receipt.claim) {

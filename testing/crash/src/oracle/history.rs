@@ -1,10 +1,10 @@
-//! I3 and I9: what one run's history must look like.
+//! I3 and I9: rules for one run's history.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use rhythm::{Event, EventData};
 
-/// What is wrong with this history.
+/// Returns everything that is wrong with this history.
 pub fn check(history: &[Event]) -> Vec<String> {
     let mut wrong = Vec::new();
     for (place, event) in history.iter().enumerate() {
@@ -81,7 +81,7 @@ fn check_timers(history: &[Event]) -> Vec<String> {
     wrong
 }
 
-/// Nothing follows an end but being opened again.
+/// Checks that only a reopening follows an end.
 fn check_end(history: &[Event]) -> Vec<String> {
     let mut wrong = Vec::new();
     if history.first().is_some_and(|event| !begins(&event.data)) {
@@ -96,7 +96,8 @@ fn check_end(history: &[Event]) -> Vec<String> {
     wrong
 }
 
-/// A run begins with its start, or with what ended, paused or resumed it before.
+/// Returns whether a run may begin with this row: its start, or a row that ended, paused or resumed it
+/// before.
 fn begins(data: &EventData) -> bool {
     matches!(
         data,

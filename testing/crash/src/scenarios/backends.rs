@@ -1,4 +1,4 @@
-//! F5: sessions are ended by the server at random, several a second, those that listen for wake-ups among them.
+//! F5: the server ends random sessions, several per second, including those that listen for wake-ups.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
         let count = rig.cluster.terminate_backends(&admin, victims, fastrand::i64(1..4)).await?;
         report.fault(if victims == Victims::Listeners { "listeners ended" } else { "sessions ended" }, count);
         ended += count;
-        // Every tenth time: how long until anything begins.
+        // Every tenth time, measures how long it takes until any attempt begins.
         if round % 10 == 0 {
             match next_beginning(&rig.lab, at, None, PATIENCE).await {
                 Some(began) => report.beginnings.push(began - at),

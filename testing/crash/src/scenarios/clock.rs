@@ -1,7 +1,8 @@
-//! F15: wall clocks jump by an hour and by a day, both ways, and run ten times too fast. On PostgreSQL a worker's clock means nothing and the server's
-//! is the world's; on SQLite every process's clock is the world's. What must hold: no claim is taken from the living,
-//! no timer is early by the world's own time, and a schedule neither doubles nor skips a fire without counting it.
-//! After a clock was set back, what was put on the calendar before is late by as much; what comes after is not.
+//! F15: wall clocks jump by an hour and by a day, forward and back, and run ten times too fast. On PostgreSQL
+//! the server's clock is world time and workers' clocks have no effect; on SQLite each process's clock is
+//! world time. Promises: no live worker loses a claim, no timer is early in world time, and a schedule never
+//! fires twice and never skips a time without counting it. After a clock was set back, timers set before are
+//! late by that much; timers set afterwards are not.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -26,9 +27,9 @@ const HOUR: i64 = 3_600_000;
 const DAY: i64 = 24 * HOUR;
 const SCHEDULE: &str = "ticks";
 const CRON: &str = "*/10 * * * * *";
-/// Long enough that many steps are under way when a clock jumps, in short forms and in long ones.
+/// Step duration in short and long form; long enough that many steps are running when a clock jumps.
 const STEP_MILLIS: (u64, u64) = (100, 300);
-/// How the faults that are jumps are called.
+/// Prefix of the names of faults that are jumps.
 const JUMPS: &str = "jumps ";
 const NAP: Duration = Duration::from_secs(1);
 
@@ -81,7 +82,7 @@ async fn on_postgres(
     no_claim_was_taken(report, lab)?;
     goes_on_after_a_step_back(report, lab).await?;
     a_dead_worker_is_followed(report, &mut crowd, lab, step_millis / 2).await?;
-    // What was due by the clock that was ahead must come to its end too.
+    // Jump forward again, so that work that was due by the former time also ends.
     jump(report, (lab, scale), &crowd, server, "jumps of the server's clock", HOUR).await?;
     pause_schedule(lab).await?;
     crowd.finish(lab, report, scale.pick(20, 200)).await?;
@@ -120,7 +121,7 @@ async fn on_sqlite(
     schedule_is_whole(report, lab, first).await
 }
 
-/// Moves a clock under everybody's hands.
+/// Moves a clock while the processes run.
 async fn jump(
     report: &mut Report,
     (lab, scale): (&Lab, Scale),
@@ -133,7 +134,7 @@ async fn jump(
     leap(report, (lab, scale), clock, whose, millis).await
 }
 
-/// Moves a clock, and waits until work has gone on for a while.
+/// Moves a clock and waits until work has gone on for a while.
 async fn leap(
     report: &mut Report,
     (lab, scale): (&Lab, Scale),
@@ -155,7 +156,8 @@ async fn leap(
     Ok(())
 }
 
-/// Waits until the world knows every worker and each has begun something since now: a jump that meets nobody is none.
+/// Waits until the world knows every worker and each has begun an attempt. A jump while no worker works would
+/// test nothing.
 async fn all_at_work(report: &mut Report, lab: &Lab, crowd: &Crowd) {
     let now = wall_millis();
     let known = until(PATIENCE, || async {
@@ -169,7 +171,7 @@ async fn all_at_work(report: &mut Report, lab: &Lab, crowd: &Crowd) {
     }
 }
 
-/// A clock that runs ten times too fast for a while.
+/// Makes a clock run ten times too fast for a while.
 async fn drift(report: &mut Report, clock: &ShiftedClock, scale: Scale) -> LabResult<()> {
     const TICK: i64 = 100;
     for _ in 0..scale.pick(10, 200) {
@@ -186,9 +188,9 @@ fn no_claim_was_taken(report: &mut Report, lab: &Lab) -> LabResult<()> {
     Ok(())
 }
 
-/// A run that sleeps, begun after the clock was set back, is not as late as the clock is behind.
+/// Checks that a sleeping run started after a step back is not late by the length of the step.
 async fn goes_on_after_a_step_back(report: &mut Report, lab: &Lab) -> LabResult<()> {
-    // Processes believe a step back once nobody has said anything else for some seconds.
+    // Processes accept a step back only after no answer has contradicted it for some seconds.
     let began = Instant::now();
     let ended = until(PATIENCE, || async {
         let Ok(run) = begin_nap(lab).await else { return false };
@@ -200,7 +202,7 @@ async fn goes_on_after_a_step_back(report: &mut Report, lab: &Lab) -> LabResult<
     Ok(())
 }
 
-/// In the middle of wrong times a worker dies: others take over as soon as ever.
+/// A worker dies while clocks are wrong. Others must take over its work.
 async fn a_dead_worker_is_followed(
     report: &mut Report,
     crowd: &mut Crowd,
@@ -220,8 +222,8 @@ async fn a_dead_worker_is_followed(
     Ok(())
 }
 
-/// Freezes a worker in the middle of an attempt that it has just begun; one that has none goes on. Older ones may have
-/// failed, which is not told.
+/// Freezes a worker and returns true if it is inside an attempt begun at most `just_now` ms ago; otherwise
+/// lets it go on. Older attempts do not count: they may have failed, which the ledger does not show.
 fn is_stopped_at_work(lab: &Lab, worker: &Process, just_now: u64) -> bool {
     let frozen = worker.freeze().is_ok();
     let recent = wall_millis().saturating_sub(just_now);
@@ -234,13 +236,13 @@ fn is_stopped_at_work(lab: &Lab, worker: &Process, just_now: u64) -> bool {
     let is_open = |line: &Line| !done.contains(&(line.entry.task.as_str(), line.entry.claim));
     let at_work = frozen && own(What::Began).any(|line| line.at >= recent && is_open(line));
     if !at_work {
-        // One that is dead is found by whoever kills it.
+        // If the worker is dead, the caller's `kill` will notice.
         let _ = worker.thaw();
     }
     at_work
 }
 
-/// A run that only sleeps, and when it was asked for by a clock that nobody moves.
+/// Starts a run that only sleeps. Returns it with its start time by a clock that is never moved.
 async fn begin_nap(lab: &Lab) -> LabResult<(RunId, Instant)> {
     let plan = format!(r#"{{"steps":[{{"sleep":"{}s"}}]}}"#, NAP.as_secs());
     lab.client.register("nap", WorkflowKind::Drill, &plan).await?;
@@ -262,7 +264,7 @@ async fn ended(lab: &Lab, run: &RunId) -> bool {
     lab.client.picture(run).await.is_ok_and(|picture| picture.summary.status.is_final())
 }
 
-/// A schedule that fires every ten seconds; gives its first time.
+/// Creates a schedule that fires every ten seconds and returns its first time.
 async fn put_schedule(lab: &Lab) -> LabResult<Timestamp> {
     let target = ScheduleTarget::Workflow { workflow: "small".into(), input: Payload::null() };
     let schedule = lab
@@ -286,7 +288,7 @@ async fn pause_schedule(lab: &Lab) -> LabResult<()> {
     Ok(())
 }
 
-/// Every time of the rule was fired once or counted as missed.
+/// Checks that every time of the rule was fired once or counted as missed.
 async fn schedule_is_whole(report: &mut Report, lab: &Lab, first: Timestamp) -> LabResult<()> {
     let schedules = lab.client.world().schedules(lab.client.tenant()).await?;
     let schedule = schedules.into_iter().find(|schedule| schedule.name == SCHEDULE);

@@ -1,5 +1,6 @@
-//! F1: SIGKILL at every commit point. A shim kills the process at its N-th call that touches the database, counted over
-//! all its threads, for N = 1, 2, 3 ... until the process comes through; each time a fresh one must finish the run.
+//! F1: SIGKILL at every commit point. A shim kills the process at its N-th call that touches the database,
+//! counted over all threads, for N = 1, 2, 3 ... until the process survives. Each time a new process must
+//! finish the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -16,32 +17,32 @@ use crate::process::Process;
 use crate::report::Report;
 use crate::wait::{PATIENCE, wall_millis};
 
-/// Points tried side by side, each on a world of its own.
+/// Number of points tried concurrently, each on a world of its own.
 const LANES: u64 = 3;
-/// How often a victim must come through a point before there is none.
+/// Number of times a victim must survive a point before the point counts as absent.
 const TRIES: u32 = 3;
-/// The same, for a point that others have got beyond.
+/// The same number for a point when later points have been met.
 const AGAIN: u32 = 9;
-/// Clean runs that are counted.
+/// Number of clean runs to count points in.
 const SURVEYS: u32 = 3;
-/// Between two looks at a run.
+/// Interval between two checks of a run.
 const GLANCE: Duration = Duration::from_millis(5);
 
-/// Who is killed.
+/// Process that is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Victim {
     Worker,
     Client,
 }
 
-/// One kind of point: who is killed at which calls.
+/// One kind of point: a victim and a kind of call.
 #[derive(Clone, Copy, Debug)]
 struct Kind {
     victim: Victim,
     calls: Calls,
 }
 
-/// What can be written before a commit, what makes it durable, and what sends it.
+/// Returns the kinds of points of a world: writes before a commit, syncs that make it durable, and sends.
 fn kinds(on: On) -> &'static [Kind] {
     const SQLITE: &[Kind] = &[
         Kind { victim: Victim::Worker, calls: Calls::Sync },
@@ -79,15 +80,16 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     Ok(report)
 }
 
-/// The points of one kind: how many a clean run has, and at which of them, one in each step, the victim was killed.
+/// Results for one kind of point: number of points in a clean run, and the points at which the victim was
+/// killed. `step` is the distance between tried points.
 struct Struck {
     counted: u64,
     step: u64,
     killed: BTreeSet<u64>,
 }
 
-/// Every point without a gap counts, until nobody meets the next one before the run is over. Heartbeats and polls come by the
-/// clock, so two runs differ by a few; but five steps have many points.
+/// Counts the killed points without a gap from the first one. Heartbeats and polls depend on time, so the
+/// number of points differs a little between runs; five steps have many points.
 fn tell(report: &mut Report, kind: Kind, Struck { counted, step, killed }: Struck) {
     let what = format!("{:?} points at {:?}", kind.victim, kind.calls);
     let in_a_row = (0..).take_while(|nth| killed.contains(&(1 + step * nth))).count() as u64;
@@ -97,13 +99,14 @@ fn tell(report: &mut Report, kind: Kind, Struck { counted, step, killed }: Struc
          {unmet} is the first nobody met, {beyond} killed beyond it"
     ));
     let least = if kind.victim == Victim::Worker { 10 } else { 3 };
-    // Where every point is tried, all that a clean run has must have been met; in steps the last ones may fall between two.
+    // With step 1, all points of a clean run must have been met. With larger steps the last ones may fall
+    // between two tried points.
     let wanted = if step == 1 { counted } else { counted * 8 / 10 };
     report.floor(what, wanted.max(least), in_a_row * step);
 }
 
-/// How many such calls the victim makes until the run is over, when nobody kills it: the fewest of some runs, because what comes
-/// by the clock comes more often in one that is slow.
+/// Returns the number of such calls the victim makes in a run without kills. It takes the smallest of several
+/// runs, because slow runs have more heartbeats and polls.
 async fn survey(lab: &Lab, kind: Kind) -> LabResult<u64> {
     let mut fewest = u64::MAX;
     for time in 0..SURVEYS {
@@ -117,7 +120,7 @@ async fn survey(lab: &Lab, kind: Kind) -> LabResult<u64> {
     Ok(fewest)
 }
 
-/// Kills at every `step`-th point until the victim comes through again and again; gives the points it was killed at.
+/// Kills at every `step`-th point until the victim survives repeatedly. Returns the points it was killed at.
 async fn strike_all(report: &mut Report, lanes: &[Lab], kind: Kind, step: u64) -> LabResult<BTreeSet<u64>> {
     let next = AtomicU64::new(0);
     let play = async |lab: &Lab| -> LabResult<BTreeMap<u64, u64>> {
@@ -136,7 +139,7 @@ async fn strike_all(report: &mut Report, lanes: &[Lab], kind: Kind, step: u64) -
             report.recoveries.push(recovery);
         }
     }
-    // One run in many is longer than the others: what they were too short for is tried again.
+    // A single run may be longer than others, so points that other runs did not reach are tried again.
     let last = points.last().copied().unwrap_or(0);
     for point in
         (1..last).step_by(usize::try_from(step)?).filter(|point| !points.contains(point)).collect::<Vec<_>>()
@@ -156,8 +159,8 @@ async fn strike_all(report: &mut Report, lanes: &[Lab], kind: Kind, step: u64) -
     Ok(points)
 }
 
-/// Kills at one point; a run that ended just before it is tried again. Gives the recovery, or nothing when there is no
-/// such point.
+/// Kills at one point, with retries when the run ends just before it. Returns the recovery time, or None when
+/// there is no such point.
 async fn strike_at(lab: &Lab, kind: Kind, point: u64, times: Range<u32>) -> LabResult<Option<u64>> {
     for time in times {
         let name = format!("{:?}-{:?}-{point}-{time}", kind.victim, kind.calls);
@@ -171,13 +174,13 @@ async fn strike_at(lab: &Lab, kind: Kind, point: u64, times: Range<u32>) -> LabR
 }
 
 struct Strike {
-    /// Milliseconds from the kill to the end of the run; nothing when the victim came through.
+    /// Milliseconds from the kill to the end of the run; None when the victim survived.
     recovery: Option<u64>,
-    /// Points it had met when the run was last seen open.
+    /// Points met when the run was last seen open.
     met: u64,
 }
 
-/// One five-step run whose client or worker has its points counted.
+/// Plays one run of five steps while counting the points of its client or worker.
 async fn strike(lab: &Lab, kind: Kind, name: &str, points: &Points) -> LabResult<Strike> {
     let plain = Launch { scripts: 1, pause: 0, single_thread: true, ..Launch::fast() };
     let counted = Launch { environment: points.environment(), ..plain.clone() };
@@ -214,7 +217,7 @@ async fn strike(lab: &Lab, kind: Kind, name: &str, points: &Points) -> LabResult
         may_die = false;
         over = finished(lab, &run, &mut worker, || Ok(())).await?;
     }
-    // The point may come right after the end of the run; nobody ends by himself then either.
+    // The point may come right after the end of the run, so a victim may still die by it here.
     if may_die {
         worker.dismiss();
     } else {
@@ -226,7 +229,7 @@ async fn strike(lab: &Lab, kind: Kind, name: &str, points: &Points) -> LabResult
     Ok(Strike { recovery: killed_at.map(|at| wall_millis().saturating_sub(at)), met })
 }
 
-/// False when it was killed; any other end but a good one is an error.
+/// Returns false when the client was killed. Any other end except success is an error.
 async fn ended_well(client: &mut Process) -> LabResult<bool> {
     match client.ends_within(PATIENCE).await {
         Some(status) if status.success() => Ok(true),
@@ -235,8 +238,8 @@ async fn ended_well(client: &mut Process) -> LabResult<bool> {
     }
 }
 
-/// Waits for the end of the run or of its worker; true when the run completed. Calls `open` whenever it was
-/// seen open.
+/// Waits for the end of the run or of its worker. Returns true when the run completed. Calls `open` whenever
+/// the run was seen open.
 async fn finished(
     lab: &Lab,
     run: &RunId,

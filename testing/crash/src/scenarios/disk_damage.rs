@@ -1,6 +1,7 @@
-//! F20: what is stored is damaged. A log cut off inside its last frame loses what that frame was part of and nothing else;
-//! a flipped bit in a blob or in a snapshot is found, its run is set aside, and all others go on. PostgreSQL's own checksums
-//! are off unless a cluster was made with them, and see nothing of what comes from above: the same bits flip there.
+//! F20: stored data is damaged. A write-ahead log cut inside its last frame loses the transaction of that
+//! frame and nothing else. A flipped bit in a blob or snapshot is detected and its run is quarantined; all
+//! others go on. PostgreSQL's checksums are off by default and cannot see damage from above the file level,
+//! so the same bits are flipped there.
 
 use std::fs::OpenOptions;
 
@@ -18,14 +19,14 @@ use crate::oracle::examine_some;
 use crate::report::Report;
 use crate::wait::{PATIENCE, until};
 
-/// How a run is hurt.
+/// Kind of damage to a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wound {
-    /// A bit of its input, which is a blob.
+    /// Flips a bit of the run's input, which is a blob.
     Blob,
-    /// A bit of its snapshot that makes it unreadable.
+    /// Flips a bit of the snapshot that makes it unreadable.
     Snapshot,
-    /// A bit of its snapshot that leaves it readable: only its checksum, and `verify`, can tell.
+    /// Changes the snapshot but keeps it readable: only its checksum and `verify` can detect that.
     Value,
 }
 
@@ -49,7 +50,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     report.hold(waiting, || "the runs did not come to their signal".into());
     let busy = until(PATIENCE, || std::future::ready(lab.count(|_| true).is_ok_and(|now| now > 40))).await;
     report.hold(busy, || "nothing moved".into());
-    // The last one to close the file in good order would clear the log away.
+    // The last connection that closes the file properly would remove the log.
     lab.close_eyes().await?;
     client.kill();
     worker.kill();
@@ -95,8 +96,8 @@ async fn all(lab: &Lab, runs: &[(RunId, Wound)], right: impl Fn(Status) -> bool)
     true
 }
 
-/// Writes what nobody was told of, and cuts the log off inside its last frame, as a power cut in the middle of the write
-/// would: all of that must be gone, and nothing else.
+/// Writes an unacknowledged transaction and cuts the log inside its last frame, like a power cut during the
+/// write. Exactly that transaction must be lost.
 fn tear(lab: &Lab, report: &mut Report) -> LabResult<()> {
     let file = file_of(lab)?;
     let db = Connection::open(file)?;
@@ -114,8 +115,8 @@ fn tear(lab: &Lab, report: &mut Report) -> LabResult<()> {
     Ok(())
 }
 
-/// A place in the middle of the last frame of a write-ahead log. A frame is a header of 24 bytes and a page; those that
-/// carry other salts than the log's header are left over from before.
+/// Returns a position in the middle of the last frame of a write-ahead log. A frame is a header of 24 bytes
+/// and a page. Frames with other salts than the log's header are left over from before.
 fn inside_last_frame(log: &[u8]) -> Option<u64> {
     const HEADER: usize = 32;
     let page = u32::from_be_bytes(log.get(8..12)?.try_into().ok()?) as usize;
@@ -130,7 +131,7 @@ fn file_of(lab: &Lab) -> LabResult<&str> {
     Ok(lab.world.strip_prefix("sqlite:").ok_or("no file")?)
 }
 
-/// Where a world keeps what is hurt.
+/// Storage of a world, opened to damage it.
 enum Store {
     Sqlite(Connection),
     Postgres(tokio_postgres::Client),
@@ -167,7 +168,7 @@ impl Store {
                 let snapshot = self.bytes(&read, run.as_str()).await?;
                 let snapshot = match wound {
                     Wound::Snapshot => flipped(snapshot, |_| 0),
-                    // Another signal is waited for than history says.
+                    // The snapshot now awaits another signal than the history says.
                     _ => String::from_utf8(snapshot)?.replacen("\"go\"", "\"gn\"", 1).into_bytes(),
                 };
                 let write = format!("UPDATE live_run SET snapshot = $1 WHERE {key} = $2");
@@ -210,7 +211,8 @@ fn flipped(mut bytes: Vec<u8>, place: impl Fn(&[u8]) -> usize) -> Vec<u8> {
     bytes
 }
 
-/// Damage sets a run aside when it is to go on; what differs from its history is also found by `verify`.
+/// Returns whether the damage is detected: the run is quarantined when it should go on, and `verify` reports
+/// a snapshot that differs from its history.
 async fn is_found(lab: &Lab, run: &RunId, wound: Wound) -> LabResult<bool> {
     if wound == Wound::Value {
         let rhythm = Rhythm::open(&lab.world).await?;

@@ -1,6 +1,6 @@
-//! F18: the disk reports that it could not keep what was written (EIO on fsync, once). The worker must end with a
-//! clear error and must not try the sync again: a second one may report success for what the first one lost. A
-//! PostgreSQL server does the same with its own syncs: it crashes and recovers, which its clients outlive.
+//! F18: the disk reports once that it could not keep written data (EIO on fsync). The worker must end with a
+//! clear error and must not repeat the sync: a second one may report success for data the first one lost. A
+//! PostgreSQL server does the same with its own syncs: it crashes and recovers, and its clients survive that.
 
 use rhythm_engine::world::{TaskState, TaskSummary};
 
@@ -58,7 +58,7 @@ async fn of_the_file(report: &mut Report, scale: Scale, times: u64) -> LabResult
     let mut worker = None;
     for time in 1..=times {
         let trace = lab.folder().join(format!("{time}.trace"));
-        // Another sync each time: in its beginning, then deeper and deeper into the load.
+        // Fails a later sync each time: first at the start, then deeper in the load.
         let fault = format!("error=EIO:when={}", 3 * time);
         let mut failing =
             lab.worker(&Launch { under: tracer::inject("fsync", &fault, &trace), ..launch.clone() })?;
@@ -75,17 +75,18 @@ async fn of_the_file(report: &mut Report, scale: Scale, times: u64) -> LabResult
         let after =
             failed.map_or(0, |place| calls.lines().skip(place + 1).filter(|l| l.contains("fsync(")).count());
         report.hold(after == 0, || format!("{after} syncs followed the one that failed"));
-        // One that goes on with such a disk goes on each time.
+        // A worker that survived this error would survive it every time, so more rounds are useless.
         if ended.is_none() {
             return Ok(());
         }
-        // Nothing of it may keep a new worker from going on.
+        // The failed worker must not keep a new one from working.
         let lines = lab.count(|_| true)?;
         let next = worker.insert(lab.worker(&launch)?);
         let moved = || std::future::ready(lab.count(|_| true).is_ok_and(|now| now > lines + 20));
         report.hold(until(PATIENCE, moved).await, || "nothing moved after the disk came back".into());
         report.beginnings.push(wall_millis().saturating_sub(failed_at));
-        // Nobody is to be in the hands of five who die in a row: that would be poison.
+        // A task handed to five workers that die in a row would become poison, so wait until no task is close
+        // to that.
         let calm = until(PATIENCE, || async {
             listing::tasks(&lab.client).await.is_ok_and(|tasks| !tasks.iter().any(has_outlived_two))
         });

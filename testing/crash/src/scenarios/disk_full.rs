@@ -1,5 +1,5 @@
-//! F17: the disk is full for a while: that of the file, or that of the server's tables. Nobody exits, nothing is
-//! damaged, and work goes on by itself once there is room again.
+//! F17: the disk with the database file, or with the server's tables, is full for a while. No process exits,
+//! no data is damaged, and work goes on without help once there is space again.
 
 use crate::client_log;
 use crate::cluster::Cluster;
@@ -10,7 +10,7 @@ use crate::rig::Rig;
 use crate::small_disk::SmallDisk;
 use crate::wait::{PATIENCE, until, wall_millis};
 
-/// Calls the client must have made in vain before there is room again.
+/// Number of client calls that must have failed before space is freed.
 const IN_VAIN: u64 = 5;
 
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
@@ -62,7 +62,7 @@ async fn fill_again_and_again(
     crowd.finish(lab, report, scale.pick(20, 500)).await
 }
 
-/// How often the client was told nothing but "try again".
+/// Counts the client calls that were answered with a retryable error.
 fn in_vain(lab: &Lab) -> u64 {
     let text = std::fs::read_to_string(lab.client_log("client0")).unwrap_or_default();
     let vain = |line: &&str| {

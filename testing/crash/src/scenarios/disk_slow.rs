@@ -1,5 +1,5 @@
-//! F19: every sync takes 200 ms: of the processes themselves on SQLite, of the server on PostgreSQL. Work is slow, but
-//! nobody is taken for dead: no attempt is handed out twice.
+//! F19: every sync takes 200 ms longer, in the processes on SQLite and in the server on PostgreSQL. Work is
+//! slow, but no worker is taken for dead: no attempt is handed out twice.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::rig::Rig;
 use crate::tracer;
 use crate::wait::PATIENCE;
 
-/// How much longer a sync takes.
+/// Extra duration of a sync.
 const DELAY: Duration = Duration::from_millis(200);
 
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
@@ -47,7 +47,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     Ok(report)
 }
 
-/// Two workers and a client go through their scripts.
+/// Runs two workers and a client through its scripts.
 async fn work(report: &mut Report, lab: &Lab, launches: [Launch; 3], scripts: u64) -> LabResult<()> {
     let [first, second, client] = launches;
     let mut workers = [lab.worker(&first)?, lab.worker(&second)?];

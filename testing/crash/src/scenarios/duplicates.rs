@@ -1,5 +1,5 @@
-//! F21: the same starts, signals, cancellations, tasks and results delivered again, and in another order, as a relay
-//! that promises "at least once" would do it.
+//! F21: starts, signals, cancellations, tasks and results are delivered repeatedly and in another order, as
+//! an at-least-once relay would do.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
@@ -19,9 +19,9 @@ use crate::receipt::Receipt;
 use crate::report::Report;
 use crate::wait::PATIENCE;
 
-/// Of a hundred deliveries so many are repeated.
+/// Percentage of calls that are repeated.
 const REPEATED: u8 = 30;
-/// How far a delivery may move.
+/// Largest distance by which a call may move.
 const WINDOW: usize = 100;
 
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
@@ -34,7 +34,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     shuffle(&mut calls);
     report.fault("calls delivered again", calls.len() as u64 - unique);
     let mut results = Results::default();
-    // Two relays, each with a handle of its own, take turns with whatever is next.
+    // Two relays, each with its own world handle, make the calls in random turns.
     let relays = [Rhythm::open(&lab.world).await?.client(), lab.client.clone()];
     let mut log = ClientLog::append_to(&lab.client_log("relay"))?;
     let mut queue: VecDeque<(Call, Option<Instant>)> = calls.into_iter().map(|call| (call, None)).collect();
@@ -45,12 +45,13 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
         let answer = perform(relay, &call).await?;
         log.answered(&call, began, answer.clone())?;
         match answer {
-            // The timer of a question may be quicker than the relay.
+            // A question may be answered by its timer before the relay's call.
             Answer::Ok | Answer::Delivered(_) | Answer::Over => {
                 accepted.insert(call.name);
             }
             Answer::Failed(_) if accepted.contains(&call.name) => report.figure("repeated calls refused", 1),
-            // Its run has not come so far yet, or nobody knows: it comes again, but not for ever.
+            // The run has not come that far yet, or the outcome is unknown: repeat the call until a time
+            // limit.
             why @ (Answer::Early | Answer::Failed(_) | Answer::Unknown(_)) => {
                 let give_up = give_up.unwrap_or_else(|| Instant::now() + PATIENCE);
                 if Instant::now() > give_up {
@@ -60,7 +61,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
                 report.figure("calls that came too soon", 1);
                 queue.push_back((call, Some(give_up)));
                 if queue.iter().all(|(_, waits)| waits.is_some()) {
-                    // Only those are left that wait for others.
+                    // Every remaining call waits for a run to come further.
                     tokio::time::sleep(Duration::from_millis(10)).await;
                 }
             }
@@ -98,7 +99,7 @@ fn shuffle(calls: &mut Vec<Call>) {
     calls.extend(placed.into_iter().map(|(_, call)| call));
 }
 
-/// Results that workers have sent or are about to send, sent once more in their name.
+/// Repeats results that workers have sent or are about to send, under the workers' names.
 #[derive(Default)]
 struct Results {
     seen: usize,
@@ -129,7 +130,7 @@ impl Results {
     }
 }
 
-/// The result as the worker itself reports it.
+/// Builds the result as the worker itself reports it.
 fn result(line: &Line) -> LabResult<FinishedTask> {
     let entry = &line.entry;
     let (pid, claim, attempt, delivery) = (entry.pid, entry.claim, entry.attempt, entry.delivery);

@@ -1,5 +1,5 @@
-//! F13: every connection of a worker turns half-open at once, as when a router forgets them: nothing arrives, nobody says
-//! goodbye. New connections work. The worker must notice by itself.
+//! F13: all connections of the workers turn half-open at once, as when a router drops its connection table:
+//! no data arrives and no connection is closed. New connections work. The workers must detect it themselves.
 
 use rhythm_proxy::Faults;
 
@@ -9,7 +9,7 @@ use crate::report::Report;
 use crate::rig::{Rig, next_beginning};
 use crate::wait::{PATIENCE, until, wall_millis};
 
-/// Noticed within this, in milliseconds.
+/// Time limit in milliseconds for detecting it.
 const LIMIT: u64 = 15_000;
 
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
@@ -19,7 +19,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let proxy = rig.proxy().await?;
     let worker = rig.behind(&proxy, &Launch::fast());
     let client = Launch { pause: 30, ..Launch::fast() };
-    // All workers, so that nobody else does the work meanwhile.
+    // All workers are cut off, so that no other worker does the work.
     let crowd = Crowd::start(&rig.lab, &[worker.clone(), worker], &[client])?;
     let pids: Vec<u32> = crowd.workers.iter().map(crate::process::Process::id).collect();
     for number in 0..scale.pick(1, 10) {
@@ -29,9 +29,10 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
         }
         let silenced = proxy.counts().silenced;
         proxy.set(Faults::half_open());
-        // Every connection in use has lost something by then; those that did not are idle and stay well.
+        // By then every connection in use has lost data. Idle connections have lost nothing and stay intact.
         until(PATIENCE, || std::future::ready(proxy.counts().silenced >= silenced + 6)).await;
-        // What was opened anew meanwhile may have turned last.
+        // Start of the recovery time, measured here because connections opened during the fault may have
+        // turned half-open last.
         let cut = wall_millis();
         proxy.set(Faults::default());
         report.fault("connections turned half-open", proxy.counts().silenced - silenced);

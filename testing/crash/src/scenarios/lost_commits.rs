@@ -1,5 +1,5 @@
-//! F6: a commit is made and its answer never comes. On PostgreSQL the proxy cuts it off; on SQLite, where there is no
-//! network, the process's own world forgets it.
+//! F6: a commit is made and its answer is lost. On PostgreSQL the proxy drops the answer; on SQLite, where
+//! there is no network, a wrapper of the world does.
 
 use std::time::Duration;
 
@@ -14,11 +14,12 @@ use crate::report::Report;
 use crate::rig::Rig;
 use crate::wait::until;
 
-/// Of all answers to whatever writes.
+/// Probability of losing the answer to a write.
 const CHANCE: f64 = 0.2;
-/// On PostgreSQL, where most of them are to claims and heartbeats: of those to transitions, and of all others.
+/// Probabilities on PostgreSQL, where most answers belong to claims and heartbeats: one for transitions and
+/// one for all others.
 const CUT: Cut = Cut::OfKind { kind: TRANSITIONS, chance: 0.4, others: 0.1 };
-/// Reaching the wanted number may take this long.
+/// Time limit for reaching the wanted number.
 const PATIENCE: Duration = Duration::from_secs(1_800);
 
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
@@ -39,14 +40,14 @@ fn transitions(lost: &Losses) -> u64 {
     lost.get(TRANSITIONS).copied().unwrap_or(0)
 }
 
-/// Until so many answers to transitions were lost and so many runs have ended.
+/// Runs until `wanted` answers to transitions were lost and enough runs have ended.
 async fn on_postgres(report: &mut Report, (wanted, ended): (u64, u64)) -> LabResult<Losses> {
     let rig = Rig::open().await?;
     let (workers, clients) = (rig.proxy().await?, rig.proxy().await?);
     let worker = rig.behind(&workers, &Launch::fast());
     let client = rig.behind(&clients, &Launch { pause: 20, ..Launch::fast() });
     let crowd = Crowd::start(&rig.lab, &[worker.clone(), worker.clone(), worker], &[client.clone(), client])?;
-    // Not before they are there: a process that cannot even open its world may say so and end.
+    // The fault starts only after all processes are connected: a process that cannot open its world may exit.
     let there = |proxy: &Proxy, commits: u64| proxy.counts().commits >= commits;
     until(PATIENCE, || std::future::ready(there(&workers, 20) && there(&clients, 4))).await;
     for proxy in [&workers, &clients] {
@@ -75,7 +76,7 @@ async fn on_sqlite(report: &mut Report, (wanted, ended): (u64, u64)) -> LabResul
     Ok(lost_ack_world::lost(&tally))
 }
 
-/// Waits until so many were lost, and says how far it is.
+/// Waits until `wanted` answers were lost, and prints progress.
 async fn wait_for(report: &Report, wanted: u64, lost: impl Fn() -> u64) {
     let mut said = 0;
     until(PATIENCE, || {

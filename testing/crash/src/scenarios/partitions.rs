@@ -1,5 +1,5 @@
-//! F12: workers are cut off from the database, in one direction or both, one by one or all, for less and for longer than
-//! they may hold a claim. What they sent arrives when the partition heals, late, and must harm nothing.
+//! F12: workers are cut off from the database, in one direction or both, one or all, for less and for more
+//! than their lease. Their requests arrive late, when the partition heals, and must do no harm.
 
 use std::time::Duration;
 
@@ -13,15 +13,15 @@ use crate::rig::{Rig, next_beginning};
 use crate::wait::{PATIENCE, until, wall_millis};
 
 const WORKERS: usize = 3;
-/// How long a step takes, and how old one may be that is expected to last on, in milliseconds.
+/// Duration of a step, and largest age of a step that is expected to continue, in milliseconds.
 const STEP: u64 = 200;
 const JUST_NOW: u64 = 100;
-/// Longer than a fast worker may hold a claim.
+/// Longer than the lease of a fast worker.
 const PAST_HOLD: Duration = Duration::from_secs(8);
 
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut report = Report::new("partitions", on);
-    // Steps long enough to be under way whenever the cut comes.
+    // Steps are long enough to be running whenever the cut comes.
     let setup = Setup { step_millis: STEP, ..Setup::new(on) };
     let rig = Rig::on(crate::cluster::Cluster::start().await?, setup).await?;
     let mut proxies = Vec::new();
@@ -64,7 +64,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     Ok(report)
 }
 
-/// Mostly short ones; every fourth lasts longer than any claim.
+/// Returns the length of a partition: mostly short, every fourth longer than any lease.
 fn length(number: usize, scale: Scale) -> Length {
     match number % 4 {
         1 => Length::PastHold,
@@ -74,8 +74,8 @@ fn length(number: usize, scale: Scale) -> Length {
 
 enum Length {
     Of(Duration),
-    /// Longer than a fast worker may hold a claim, and until somebody else has its work: a server that has just come up
-    /// takes nobody for dead yet.
+    /// Longer than the lease of a fast worker, and until another worker has its work: a world that was just
+    /// reached does not expire leases yet.
     PastHold,
 }
 
@@ -106,7 +106,7 @@ impl Cut<'_> {
             }
         }
         self.set(&Faults::default());
-        // A cut that nobody runs into is none.
+        // Counts only connections that held data back; a cut without traffic is no fault.
         report.fault(kind, held().zip(before).filter(|(now, before)| now > before).count() as u64);
     }
 
@@ -119,7 +119,7 @@ fn hand_outs_repeated(lab: &Lab) -> u64 {
     lab.ledger().map_or(0, |ledger| repeated(&ledger))
 }
 
-/// Whether a worker has just begun something that it has not done yet.
+/// Returns whether a worker has just begun an attempt that is not done yet.
 fn is_at_work(lab: &Lab, pid: u32) -> bool {
     let just_now = wall_millis() - JUST_NOW;
     let Ok(lines) = lab.ledger() else { return false };

@@ -1,5 +1,6 @@
-//! F27: somebody forgets a transaction, and nothing that dies after its snapshot can be cleared away. The queues must not
-//! rot: throughput is compared with that just before, in the same process and on the same database.
+//! F27: a forgotten open transaction pins its snapshot, so no newer dead tuple can be vacuumed. The queues
+//! must not slow down: throughput is compared with that just before, in the same process and on the same
+//! database.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +16,7 @@ use crate::report::Report;
 use crate::rig::Rig;
 use crate::wait::PATIENCE;
 
-/// Runs begun ahead of those that ended: enough to keep everybody busy, few enough to end soon.
+/// Number of runs started ahead of those that ended: enough to keep the workers busy, few enough to end soon.
 const AHEAD: u64 = 200;
 /// Steps of a run of the load's first workflow.
 const STEPS: u64 = 5;
@@ -24,7 +25,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut report = Report::new("pinned_snapshot", on);
     let rig = Rig::open().await?;
     let done = Arc::new(AtomicU64::new(0));
-    // In this process: a recorder that syncs every line would be the bottleneck that is measured.
+    // Workers run in this process: a recorder that syncs every line would be the bottleneck.
     let mut workers = Vec::new();
     for _ in 0..2 {
         workers.push(worker(&rig.lab.world, &done).await?);
@@ -48,14 +49,14 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     for worker in workers {
         worker.stop().await?;
     }
-    // One of sixteen is looked at in full.
+    // Examines one run in sixteen fully.
     let findings = examine_some(&rig.lab, |run| run.id.as_str().ends_with('7')).await?;
     report.judge(&rig.lab, findings);
     let percent = (100.0 * pinned / baseline) as u64;
     report.figure("steps per second before", baseline as u64);
     report.figure("steps per second pinned", pinned as u64);
     report.figure("percent of the throughput before", percent);
-    // Two short windows on a busy machine say nothing about each other.
+    // Two short measurements on a busy machine cannot be compared.
     match scale {
         Scale::Short => report.floor("steps per second pinned", 1, pinned as u64),
         Scale::Long => report.floor("percent of the throughput before", 70, percent),
@@ -74,7 +75,7 @@ async fn worker(world: &str, done: &Arc<AtomicU64>) -> LabResult<RunningWorker> 
     Ok(rhythm.worker().concurrency(50).task("work", work).start().await?)
 }
 
-/// Starts runs as long as there are not too many.
+/// Starts runs while fewer than `AHEAD` are open.
 async fn feed(client: rhythm::Client, done: Arc<AtomicU64>) {
     let mut begun = 0;
     loop {
@@ -89,7 +90,7 @@ async fn feed(client: rhythm::Client, done: Arc<AtomicU64>) {
     }
 }
 
-/// A transaction that has looked once and is forgotten.
+/// Opens a transaction that reads once and stays open.
 async fn pin(rig: &Rig) -> LabResult<Session> {
     let session = rig.connect().await?;
     session
@@ -98,7 +99,7 @@ async fn pin(rig: &Rig) -> LabResult<Session> {
     Ok(session)
 }
 
-/// Steps per second.
+/// Measures steps per second.
 async fn measure(done: &AtomicU64, length: Duration) -> f64 {
     let (before, began) = (done.load(Ordering::Acquire), Instant::now());
     tokio::time::sleep(length).await;

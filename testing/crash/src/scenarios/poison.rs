@@ -1,6 +1,6 @@
-//! F23: handlers that panic, take their process with them, hang, or return what cannot be kept. Their attempts
-//! are bounded and counted before they run, they end as dead letters with a code that says why, and the rest of
-//! the load keeps moving.
+//! F23: handlers that panic, exit their process, hang, or return output that cannot be stored. Their attempts
+//! are bounded and counted before they run. They end as dead letters with a code that names the reason, and
+//! the rest of the load goes on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -19,10 +19,10 @@ use crate::report::Report;
 use crate::wait::PATIENCE;
 
 const WORKERS: usize = 3;
-/// Attempts each poisonous task may have.
+/// Attempts allowed for each poisonous task.
 const ATTEMPTS: u32 = 2;
 
-/// The code each illness ends with, and how often its handler begins before that.
+/// Final code of each illness, and the number of times its handler begins.
 const ENDINGS: [(Illness, &str, u32); 5] = [
     (Illness::Panics, codes::PANIC, ATTEMPTS),
     (Illness::Exits, codes::POISON, MAX_DELIVERIES),
@@ -37,7 +37,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let rounds: u64 = scale.pick(1, 10);
     let launch = Launch { fast: true, pause: 20, ..Launch::default() };
     let mut tasks = BTreeMap::new();
-    // The first ones wait for their workers together, so that they share their fate.
+    // The first tasks are enqueued before the workers start, so that one worker claims several of them.
     let mut poisoned = enqueue(&lab).await?;
     let mut workers = (0..WORKERS).map(|_| lab.worker(&launch)).collect::<Result<Vec<Process>, _>>()?;
     let mut clients = [lab.client_process("client", &launch)?];
@@ -59,7 +59,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     Ok(report)
 }
 
-/// Starts workers that were taken down again until no poisonous task is left.
+/// Restarts workers that exited until no poisonous task is open.
 async fn outlive(
     lab: &Lab,
     report: &mut Report,
@@ -74,7 +74,7 @@ async fn outlive(
             return Ok(());
         }
         for worker in workers.iter_mut() {
-            // Only a handler that exits may end a worker, and only with its own status.
+            // Only a handler that exits may end a worker, and only with that handler's status.
             if let Some(status) = worker.ends_within(Duration::ZERO).await {
                 report.hold(status.code() == Some(101), || {
                     format!("{} ended with {status}: {}", worker.name(), worker.messages())
@@ -88,7 +88,7 @@ async fn outlive(
     Ok(())
 }
 
-/// One of each.
+/// Enqueues one task of each illness.
 async fn enqueue(lab: &Lab) -> LabResult<BTreeMap<TaskId, Illness>> {
     let retries = json!({"max_attempts": ATTEMPTS, "initial_delay": "50ms"});
     let mut tasks = BTreeMap::new();
@@ -111,9 +111,10 @@ async fn open(lab: &Lab, tasks: &BTreeMap<TaskId, Illness>) -> LabResult<usize> 
     Ok(open)
 }
 
-/// Every poisonous task ended as it should, was tried as often as it may, and left a letter.
+/// Checks that every poisonous task ended with its code, was tried as often as allowed, and left a dead
+/// letter.
 async fn judge(lab: &Lab, report: &mut Report, tasks: &BTreeMap<TaskId, Illness>) -> LabResult<()> {
-    // Others of the load fail too.
+    // Other tasks of the load leave dead letters too.
     let letters = listing::letters(&lab.client).await?;
     let ledger = lab.ledger()?;
     for (task, illness) in tasks {
@@ -124,7 +125,8 @@ async fn judge(lab: &Lab, report: &mut Report, tasks: &BTreeMap<TaskId, Illness>
         let own = |line: &&Line| line.entry.task == task.as_str() && line.entry.what == What::Began;
         let tries: BTreeSet<(u32, u32)> =
             ledger.iter().filter(own).map(|line| (line.entry.attempt, line.entry.delivery)).collect();
-        // One that exits is counted by its hand-outs; others may share a worker with it and be handed out again.
+        // A task that exits its worker is counted by hand-outs. Other tasks on that worker may be handed out
+        // again.
         let counted = match illness {
             Illness::Exits => tries.len(),
             _ => tries.iter().map(|(attempt, _)| attempt).collect::<BTreeSet<_>>().len(),

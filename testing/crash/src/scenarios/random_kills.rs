@@ -1,4 +1,4 @@
-//! F2: a storm of SIGKILLs. Workers and clients are killed at random under load and started again at once.
+//! F2: repeated SIGKILLs. Workers and clients are killed at random under load and restarted at once.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use crate::wait::{PATIENCE, until, wall_millis};
 
 const WORKERS: usize = 3;
 const CLIENTS: usize = 2;
-/// The pause between two kills, in milliseconds, and the effects there must have been meanwhile: on a busy machine
-/// kills by the clock alone would leave no attempt the time it needs.
+/// Pause between two kills in milliseconds, and number of effects required between them. Kills by time alone
+/// would leave attempts on a busy machine no time to finish.
 const LULL: std::ops::Range<u64> = 50..600;
 const EFFECTS: usize = 10;
 
@@ -31,12 +31,12 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     report.floor("runs ended", ended, report.figures["runs ended"]);
     report.floor("flow runs ended", scale.pick(5, 200), report.figures["flow runs ended"]);
     report.floor("graph runs ended", scale.pick(2, 100), report.figures["graph runs ended"]);
-    // In a short storm questions come late, and few of them.
+    // In the short form there are few questions, and they come late.
     report.floor("decisions delivered", scale.pick(0, 50), report.figures["decisions delivered"]);
     Ok(report)
 }
 
-/// Kills until enough were killed. Gives the kills and who is left.
+/// Kills processes until the number is reached. Returns the kills and the remaining processes.
 async fn rage(
     lab: &Lab,
     random: &mut fastrand::Rng,

@@ -1,4 +1,5 @@
-//! F4: PostgreSQL is restarted under load, in order and like a crash, and stays away for a while. Nobody exits.
+//! F4: PostgreSQL is restarted under load, gracefully and like a crash, and stays down for a while. No
+//! process exits.
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use crate::wait::{PATIENCE, wall_millis};
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut report = Report::new("restarts", on);
     let rig = Rig::open().await?;
-    // Hand-outs whose answer was lost wait until their claim runs out: not for half a minute in a short form.
+    // A hand-out whose answer was lost waits for its lease to end; the short form uses short leases.
     let launch = Launch { pause: 50, fast: scale == Scale::Short, ..Launch::default() };
     let crowd =
         Crowd::start(&rig.lab, &[launch.clone(), launch.clone(), launch.clone()], &[launch.clone(), launch])?;

@@ -1,4 +1,5 @@
-//! F14: every packet is late by 200 ms and more, one of a hundred by a second. Slow is not dead: no claim may be lost for it.
+//! F14: every packet is delayed by 200 ms or more, one in a hundred by a second. No slow worker may lose a
+//! claim.
 
 use std::time::Duration;
 
@@ -18,13 +19,13 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let crowd =
         Crowd::start(&rig.lab, &[launch.clone(), launch.clone()], &[launch.clone(), launch.clone(), launch])?;
     next_beginning(&rig.lab, 0, None, PATIENCE).await;
-    // Both ways: a round trip takes 400 to 600 ms.
+    // The delay applies both ways: a round trip takes 400 to 600 ms.
     let stall = Stall { chance: 0.01, time: Duration::from_secs(1) };
     let delay = Delay { base: Duration::from_millis(200), jitter: Duration::from_millis(100), stall };
     proxy.set(Faults { delay: Some(delay), ..Faults::default() });
     tokio::time::sleep(scale.pick(Duration::from_secs(4), Duration::from_secs(120))).await;
     if scale == Scale::Short {
-        // The rest would only take longer.
+        // Finishing under delay would only take longer.
         proxy.set(Faults::default());
     }
     crowd.finish(&rig.lab, &mut report, scale.pick(5, 100)).await?;

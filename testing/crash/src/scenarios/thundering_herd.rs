@@ -1,4 +1,4 @@
-//! F26: very many workers lose the database at the same moment and come back at the same moment.
+//! F26 (thundering herd): many workers lose the database at the same moment and reconnect at the same moment.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::report::Report;
 use crate::rig::{Rig, next_beginning};
 use crate::wait::{PATIENCE, until, wall_millis};
 
-/// All of them are heard of again within this, in milliseconds.
+/// Time limit in milliseconds for a heartbeat of every worker.
 const LIMIT: u64 = 10_000;
 
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
@@ -22,7 +22,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let crowd = Crowd::start(&rig.lab, &vec![worker; size], &[client])?;
     let there = until(PATIENCE, || async { beaten_since(&rig.lab, 0).await == size }).await;
     report.hold(there, || "the herd did not come up".into());
-    // The client, too, must have come before anything is taken away: it begins with a database or not at all.
+    // The client must have connected before the server is stopped: it cannot start without a database.
     let works = next_beginning(&rig.lab, 0, None, PATIENCE).await;
     report.hold(works.is_some(), || "the herd had nothing to do".into());
     for round in 0..scale.pick(1, 5) {
@@ -33,7 +33,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
         };
         rig.cluster.stop(Mode::Immediate).await?;
         tokio::time::sleep(Duration::from_millis(1_000)).await;
-        // Not before all of them have met it.
+        // Waits until every worker has noticed the loss.
         until(PATIENCE, || std::future::ready(thrown_out() == size)).await;
         report.fault("workers thrown out", thrown_out() as u64);
         rig.cluster.resume().await?;
@@ -53,12 +53,12 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     Ok(report)
 }
 
-/// How often a worker has said that it lost the database.
+/// Counts how often a worker logged that it lost the database.
 fn complaints_of(worker: &Process) -> usize {
     worker.messages().matches("trying again").count()
 }
 
-/// Workers heard of at or after a moment. The database's clock is the laboratory's here.
+/// Counts the workers with a heartbeat at or after a moment. Database and laboratory share one clock here.
 async fn beaten_since(lab: &Lab, since: u64) -> usize {
     let workers = lab.client.world().workers(lab.client.tenant()).await.unwrap_or_default();
     workers.iter().filter(|worker| worker.beat_at.millis() >= since as i64).count()

@@ -1,5 +1,5 @@
-//! F25: very many timers due at the same moment: they fall due while no worker is there. All fire soon after one is, none
-//! early, and other work goes on meanwhile.
+//! F25: a very large number of timers fall due at the same moment while no worker runs. All fire soon after a
+//! worker starts, none early, and other work goes on during that time.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -15,13 +15,13 @@ use crate::oracle::examine_some;
 use crate::report::Report;
 use crate::wait::{PATIENCE, until};
 
-/// Runs started together; each batch sleeps until the same moment.
+/// Number of runs started together; all batches sleep until the same moment.
 const BATCH: u64 = 1_000;
-/// All timers must have fired so long after they were due.
+/// Time limit from the start of the workers until all timers have fired.
 const LATEST: Duration = Duration::from_secs(30);
-/// Other work goes on at this share of its pace at least.
+/// Least share of its former pace at which other work must go on.
 const SHARE: f64 = 0.1;
-/// One run of so many is looked at in full.
+/// One in this many runs is examined fully.
 const SAMPLE: u64 = 100;
 
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
@@ -64,7 +64,8 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let window = u64::try_from(back.millis())?..=u64::try_from(last.millis())?;
     let meanwhile = lab.count(|line| line.entry.what == What::Did && window.contains(&line.at))?;
     report.figure("other steps done while the timers fired", meanwhile as u64);
-    // A share of what was done before; a short run on a busy machine has only its first seconds to show.
+    // Floor as a share of the former pace. A short run on a busy machine lasts only a few seconds, so it must
+    // do just one step.
     let share = (steps_before * late as f64 / 1_000.0 * SHARE) as u64;
     report.figure("other steps per second before", steps_before as u64);
     report.floor("other steps meanwhile", scale.pick(1, share.max(1)), meanwhile as u64);
@@ -78,12 +79,12 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     Ok(report)
 }
 
-/// The other work: a client at an even pace.
+/// Options of the client that gives other work at an even pace.
 fn others() -> Launch {
     Launch { pause: 20, ..Launch::default() }
 }
 
-/// Steps per second of the other work while nothing else is to be done.
+/// Measures the steps per second of the other work alone.
 async fn pace(lab: &Lab, report: &mut Report, scripts: u64) -> LabResult<f64> {
     let mut client = lab.client_process("before", &Launch { scripts, ..others() })?;
     let ended = client.ends_within(PATIENCE).await;
@@ -95,7 +96,7 @@ async fn pace(lab: &Lab, report: &mut Report, scripts: u64) -> LabResult<f64> {
     Ok(did.len() as f64 * 1_000.0 / (last - first).max(1) as f64)
 }
 
-/// How long it takes to start a batch and to get its timers set.
+/// Measures how long it takes to start a batch and set its timers.
 async fn rehearse(lab: &Lab, report: &mut Report) -> LabResult<Duration> {
     let plan = json!({"steps": [{"sleep": "1ms"}]});
     lab.client.register("rehearsal", WorkflowKind::Drill, &plan.to_string()).await?;
@@ -107,7 +108,7 @@ async fn rehearse(lab: &Lab, report: &mut Report) -> LabResult<Duration> {
     Ok(began.elapsed())
 }
 
-/// Starts the sleepers, batch by batch, each with the time that is left. Gives how long each workflow sleeps.
+/// Starts the sleeping runs in batches, each with the time left. Returns the sleep length of each workflow.
 async fn put_to_sleep(
     lab: &Lab,
     report: &mut Report,
@@ -125,7 +126,7 @@ async fn put_to_sleep(
         let start = || StartRun { workflow: workflow.clone(), ..StartRun::default() };
         lab.client.start_runs((0..count).map(|_| start()).collect()).await?;
         sleeps.insert(workflow, left);
-        // A backlog of unstepped runs would move their timers past the moment.
+        // A backlog of unstepped runs would move their timers past the due time.
         let set = batch * BATCH + count;
         let asleep = until(PATIENCE, || async {
             let health = lab.client.world().health().await;
@@ -140,7 +141,7 @@ async fn put_to_sleep(
     Ok(sleeps)
 }
 
-/// Every sleeper completed, none before its time; gives when the last one ended.
+/// Checks that every sleeping run completed and none too early. Returns the time the last one ended.
 async fn look_at_ends(
     lab: &Lab,
     report: &mut Report,

@@ -1,5 +1,5 @@
-//! Everything at once: all workers and clients are SIGKILLed together and started again. On SQLite nobody else
-//! has the file open, so the next process finds the log and its index as the dead left them.
+//! All workers and clients are killed at once with SIGKILL and restarted. On SQLite no other process has the
+//! file open, so the next process finds the log and its index as the killed ones left them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,9 +14,9 @@ use crate::wait::{PATIENCE, until, wall_millis};
 
 const WORKERS: usize = 2;
 const CLIENTS: usize = 2;
-/// How long interrupted attempts may take to be begun again.
+/// Time limit for interrupted attempts to begin again.
 const CHANCE: Duration = Duration::from_secs(3);
-/// Ledger lines between two restarts.
+/// Number of ledger lines between two restarts.
 const PROGRESS: usize = 40;
 
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
@@ -48,7 +48,8 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
         let moved = || std::future::ready(lab.count(|_| true).is_ok_and(|now| now > lines));
         report.hold(until(PATIENCE, moved).await, || format!("nothing moved after restart {restart}"));
         report.beginnings.push(wall_millis().saturating_sub(down_at));
-        // What was interrupted gets a chance before the next kill, or five of them would make it poison.
+        // Interrupted attempts get time to begin again before the next kill; five kills in a row would make
+        // them poison.
         let waiting = interrupted(&lab.ledger()?, &last);
         let again = || std::future::ready(lab.ledger().is_ok_and(|lines| all_begun_again(&lines, &waiting)));
         report.figure("interrupted attempts", waiting.len() as u64);
@@ -70,7 +71,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     Ok(report)
 }
 
-/// Tasks, with the claims that dead processes began and did not bring to their effect.
+/// Returns tasks with the claims that killed processes began without reaching the effect.
 fn interrupted(lines: &[Line], killed: &BTreeSet<u32>) -> BTreeMap<String, u64> {
     let mut open = BTreeMap::new();
     for Line { entry, .. } in lines {
@@ -83,7 +84,8 @@ fn interrupted(lines: &[Line], killed: &BTreeSet<u32>) -> BTreeMap<String, u64> 
     open.into_iter().map(|(task, (claim, _))| (task, claim)).collect()
 }
 
-/// Attempts that were asked to fail look interrupted too; that is what the time limit is for.
+/// Returns whether all these tasks began again. Attempts that failed on request also look interrupted; the
+/// caller's time limit covers them.
 fn all_begun_again(lines: &[Line], waiting: &BTreeMap<String, u64>) -> bool {
     let mut left: BTreeSet<&str> = waiting.keys().map(String::as_str).collect();
     for Line { entry, .. } in lines {

@@ -1,5 +1,6 @@
-//! F3: zombies. Workers are frozen in the middle of an attempt, and between its effect and its commit, until others
-//! have taken over; then they wake up and send their results, late. Every one must be refused.
+//! F3: zombies. Workers are frozen inside an attempt, before its effect or between its effect and its commit,
+//! until other workers have taken over. Then they wake up and send their results late. Every late result must
+//! be refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,20 +17,21 @@ use crate::receipt::{Gate, Work};
 use crate::report::Report;
 use crate::wait::{PATIENCE, until, wall_millis};
 
-/// Attempts each pair of zombies holds: one zombie has one before its effect and one after, the other a single
-/// one that blocks its only thread, so that its late result leaves before it can learn of its loss.
+/// Attempts held by each pair of zombies. One zombie has an attempt before its effect and one after it. The
+/// other has one attempt that blocks its only thread, so its late result leaves before it can notice the lost
+/// claim.
 const HELD: usize = 3;
-/// How often freezing is tried.
+/// Number of tries to freeze.
 const TRIES: usize = 30;
-/// The queue of those that block.
+/// Queue of the tasks that block their thread.
 const BLOCKING: &str = "blocking";
 
-/// When the dead rise.
+/// When the zombies are woken up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rise {
-    /// While others are at their tasks.
+    /// While other workers execute the tasks.
     Amid,
-    /// When others have finished them.
+    /// After other workers have finished them.
     Afterwards,
 }
 
@@ -51,7 +53,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
         (figure("attempts taken over"), figure("late results refused"), figure("late results dropped"));
     report.floor("zombies", (rounds * pairs * 2) as u64, report.faults["workers frozen"]);
     report.floor("attempts taken over", held, over);
-    // Those that block cannot learn of their loss before they send; the others may.
+    // A blocked zombie cannot notice the lost claim before it sends; the others may.
     report.floor("late results refused by the world", (rounds * pairs) as u64, refused);
     report.hold(refused + dropped >= over, || {
         format!(
@@ -61,7 +63,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     Ok(report)
 }
 
-/// One round: zombies, their frozen attempts, their heirs, their return.
+/// One round: zombies hold attempts and are frozen, other workers take over, the zombies wake up.
 async fn haunt(lab: &Lab, report: &mut Report, round: usize, pairs: usize, rise: Rise) -> LabResult<()> {
     let gate = lab.folder().join(format!("gate-{round}"));
     let workflows = register(lab, round, &gate, rise).await?;
@@ -120,7 +122,7 @@ async fn haunt(lab: &Lab, report: &mut Report, round: usize, pairs: usize, rise:
     Ok(())
 }
 
-/// The workflows of a round: their attempts wait for its gate, so nothing depends on how fast anybody is.
+/// Registers the workflows of a round. Their attempts wait for its gate, so nothing depends on speed.
 async fn register(lab: &Lab, round: usize, gate: &Path, rise: Rise) -> LabResult<Vec<String>> {
     let gate = Some(Gate { file: gate.to_owned(), everybody: rise == Rise::Amid });
     let stalled = gate.clone().map(|gate| Gate { everybody: false, ..gate });
@@ -138,9 +140,9 @@ async fn register(lab: &Lab, round: usize, gate: &Path, rise: Rise) -> LabResult
     Ok(names)
 }
 
-/// Freezes all of them outside of any transaction. One that is frozen within one keeps SQLite's lock, and nobody
-/// can take over anything before it wakes up or dies: safe, but not what this is about. Who is never met outside of one
-/// writes all the time, which is wrong by itself.
+/// Freezes all zombies outside of any transaction. A process frozen inside one keeps SQLite's lock, and no
+/// other process can take over until it wakes up or dies: safe, but not the subject here. A process that is
+/// never outside of a transaction writes all the time, which is an error.
 async fn freeze(lab: &Lab, report: &mut Report, zombies: &[Process]) -> LabResult<()> {
     for _ in 0..TRIES {
         for zombie in zombies {
@@ -165,7 +167,7 @@ async fn workers_up(lab: &Lab, zombies: &[Process]) -> usize {
     zombies.iter().filter(|zombie| rows.iter().any(|row| row.card.id.as_str() == zombie.name())).count()
 }
 
-/// Whether every attempt has begun, and those that go on after their effect have had it.
+/// Returns whether every attempt has begun, and those held after their effect have had it.
 fn all_under_way(lab: &Lab, tasks: &BTreeSet<String>, pairs: usize) -> bool {
     let lines = lab.ledger().unwrap_or_default();
     let seen = |what: What| {
@@ -175,8 +177,8 @@ fn all_under_way(lab: &Lab, tasks: &BTreeSet<String>, pairs: usize) -> bool {
     seen(What::Began) == tasks.len() && seen(What::Did) >= 2 * pairs
 }
 
-/// When each task was begun a second time: by an heir, or by a zombie that was still alive when one that blocks could
-/// not beat any more.
+/// Returns when each task was begun a second time: by another worker, or by a zombie not yet frozen when a
+/// blocked one could no longer send heartbeats.
 fn taken_over(lab: &Lab, tasks: &BTreeSet<String>) -> BTreeMap<String, u64> {
     let lines = lab.ledger().unwrap_or_default();
     let again = |line: &&Line| {
@@ -196,7 +198,8 @@ async fn ended(lab: &Lab, runs: &[RunId]) -> bool {
     true
 }
 
-/// How many of its results a worker says were refused by the world, and dropped by itself.
+/// Returns how many of its results a worker logged as refused by the world, and how many as dropped by
+/// itself.
 fn last_words(zombie: &Process) -> (u64, u64) {
     let text = zombie.messages();
     let count = |words: &str| text.lines().filter(|line| line.contains(words)).count() as u64;

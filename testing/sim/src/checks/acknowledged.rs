@@ -1,4 +1,4 @@
-//! I1: what a client was told is done, is done.
+//! I1: a request that was acknowledged to a client took effect.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,8 @@ use crate::client::{Acknowledged as Told, ClientLog};
 #[derive(Default)]
 pub struct Acknowledged {
     delivered: BTreeMap<RunId, Vec<MessageId>>,
-    /// What had come before a run was opened to take back what it did: it goes on with that wish alone.
+    /// Messages that waited when a run was reopened for compensation. The run drops them and keeps only the
+    /// compensation request.
     dropped: BTreeSet<(RunId, MessageId)>,
 }
 
@@ -62,8 +63,8 @@ impl Check for Acknowledged {
 }
 
 impl Acknowledged {
-    /// A delivered message was consumed once, or still waits. Only a run that ended for good, or took back what it
-    /// did, has dropped what it never asked for; that nothing else was dropped is watched by `inboxes`.
+    /// A delivered message was consumed once or still waits. Only a run that ended for good, or was
+    /// compensated, may drop messages it never awaited. `inboxes` checks that nothing else was dropped.
     fn arrived(&self, view: &View<'_>, run: &RunId, message: &MessageId) -> Result<(), Objection> {
         let Some(seen) = view.runs.get(run) else {
             return Err(Objection::of_run(

@@ -1,5 +1,6 @@
-//! What runs ask for is what their plans or graphs say: every task is one of theirs, and every timer lasts as long as they
-//! say, counted from a moment between the run's claim, or the time of the timer that woke it up, and its commit.
+//! Runs ask only for what their plan or graph contains. Every task is one of its tasks. Every timer has one
+//! of its lengths, counted from a moment between the run's commit and its claim (or the time of the timer
+//! that woke it up).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,17 +13,17 @@ use serde_json::Value;
 use super::sketch::Nodes;
 use super::{Applied, Check, Moment, Objection, Sketch};
 
-/// How long a flow may clean up that says nothing about it.
+/// Time a flow may clean up when it sets no limit itself.
 const CLEANUP_GRACE: Millis = Millis::from_secs(300);
 
 pub struct Asked {
     sketches: BTreeMap<String, Sketch>,
     workflows: BTreeMap<RunId, String>,
-    /// Nodes that patches of graphs brought.
+    /// Nodes added by patches of graphs.
     added: BTreeMap<RunId, Vec<Value>>,
-    /// What other patches say; absent for a run whose patch cannot be read here.
+    /// Steps added by other patches. None for a run whose patch cannot be read here.
     patches: BTreeMap<RunId, Option<Vec<Instruction>>>,
-    /// The world's time at each claim, when it was first told of: an answer that was lost is asked for again.
+    /// World time of each claim when its answer was first sent. A lost answer is asked for again.
     runs_claimed: BTreeMap<(RunId, u64), Timestamp>,
     tasks_claimed: BTreeMap<(TaskId, u64), Timestamp>,
     timers: BTreeMap<(RunId, CommandId), Timestamp>,
@@ -117,7 +118,7 @@ impl Asked {
         }
     }
 
-    /// `latest` is what the committing process can take for the world's time.
+    /// Checks a commit. `latest` is the latest time the committing process can believe the world to have.
     fn committed(&self, item: &CommitItem, latest: Timestamp) -> Result<(), String> {
         if item.tasks.is_empty() && item.timers.is_empty() {
             return Ok(());
@@ -133,7 +134,7 @@ impl Asked {
         let patched: &[Instruction] = match self.patches.get(&item.run) {
             None => &[],
             Some(Some(steps)) => steps,
-            // What it may ask for is in a blob.
+            // The patch is in a blob, so its steps are unknown here.
             Some(None) => return Ok(()),
         };
         let steps = || plan.steps.iter().chain(&plan.cleanup).chain(patched);
@@ -164,7 +165,7 @@ impl Asked {
     ) -> Result<(), String> {
         let row = item.events.iter().find(|event| schedules(event, timer));
         let row = row.ok_or_else(|| format!("timer {} is not in the history as it is", timer.timer))?;
-        // A run whose deadline has passed cleans up for so long.
+        // A run whose deadline has passed gets a timer of this length for its clean-up.
         let clean_up = Grace::of(&item.state.awaiting).filter(|grace| grace.timer == timer.timer);
         let clean_up = clean_up.map(|_| CLEANUP_GRACE);
         if !lengths.iter().chain(&clean_up).any(|length| row.at.plus(*length) == timer.fire_at) {

@@ -1,5 +1,5 @@
-//! The tasks somebody asked for, as they were asked for: written from the requests, for the checkers that reckon with
-//! their options.
+//! All tasks that were asked for, with their options, recorded from the requests. Used by the checkers that
+//! depend on task options.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ pub struct Book(BTreeMap<TaskId, Known>);
 
 pub struct Known {
     pub options: TaskOptions,
-    /// When it was asked for, or tried anew.
+    /// Time it was created or last requeued.
     pub since: Timestamp,
-    /// When it may be claimed next.
+    /// Earliest time of its next claim.
     pub due: Timestamp,
 }
 
@@ -67,7 +67,7 @@ impl Book {
         self.0.entry(task.id.clone()).or_insert(known);
     }
 
-    /// A requeued task is due at once, and has all its time again.
+    /// A requeued task is due at once, and its time limits start again.
     fn starts_anew(&mut self, task: &TaskId, now: Timestamp) {
         if let Some(known) = self.0.get_mut(task) {
             (known.since, known.due) = (now, now);

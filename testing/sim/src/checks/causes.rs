@@ -1,5 +1,5 @@
-//! Every failure has a cause outside the engine: a handler gave it, a limit of time that really passed, somebody who
-//! cancelled, a plan that says so, or a child that failed itself.
+//! Every failure has a cause outside the engine: a handler returned it, a time limit passed, a client
+//! cancelled, the plan says so, or a child failed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,22 +14,22 @@ use super::{Applied, Check, Moment, Objection, Seen, Sketch, View};
 pub struct Causes {
     sketches: BTreeMap<String, Sketch>,
     tasks: Book,
-    /// When each claim on a task was given, in virtual time.
+    /// Virtual time at which each claim on a task was given.
     begun: BTreeMap<(TaskId, u64), u64>,
     cancelled_tasks: BTreeSet<TaskId>,
     cancelled_runs: BTreeSet<RunId>,
     deadlines: BTreeMap<RunId, Timestamp>,
-    /// Failures that must be found in the ledger.
+    /// Failures to be found in the ledger of handlers at the end.
     told: Vec<(TaskId, u32, String)>,
     silent: Vec<Silence>,
 }
 
-/// An attempt that is said to have told nothing of itself for too long.
+/// An attempt that failed with a heartbeat timeout.
 struct Silence {
     task: TaskId,
     claim: u64,
     limit: Millis,
-    /// When that was said, in virtual time.
+    /// Virtual time of that failure.
     at: u64,
 }
 
@@ -166,7 +166,7 @@ impl Causes {
             codes::TIMEOUT => Err(format!("timed out after {lasted:?} of {}", options.longest_attempt())),
             codes::HEARTBEAT_TIMEOUT => match options.heartbeat_timeout {
                 Some(limit) if lasted_as_long_as(limit) => {
-                    // Whether it told of itself meanwhile, its handler knows.
+                    // Only the ledger knows whether the handler sent heartbeats; this is checked at the end.
                     self.silent.push(Silence { task: task.clone(), claim, limit, at: at.virtual_ms });
                     Ok(())
                 }
@@ -178,7 +178,7 @@ impl Causes {
             },
             codes::CANCELLED if self.was_cancelled(task) => Ok(()),
             codes::CANCELLED => Err("nobody cancelled it".into()),
-            // How often it was handed out is another checker's concern.
+            // The number of deliveries is checked by `redeliveries`.
             codes::POISON => Ok(()),
             code => {
                 self.told.push((task.clone(), failure.attempts, code.to_owned()));
@@ -192,7 +192,7 @@ impl Causes {
         self.cancelled_tasks.contains(task) || run.is_some_and(|run| self.cancelled_runs.contains(&run))
     }
 
-    /// What failed a run is the message before it in the history.
+    /// Checks that the history row that caused a run's failure explains it.
     fn has_cause(
         &self,
         run: &RunId,
@@ -202,7 +202,7 @@ impl Causes {
         view: &View<'_>,
     ) -> Result<(), String> {
         let cause = event.cause.and_then(|seq| seen.history.iter().find(|row| row.seq == seq));
-        // A flow whose deadline has passed fails of that at the end of its clean-up.
+        // A flow whose deadline has passed fails with that only after its clean-up.
         let reached = |row: &Event| matches!(row.data, EventData::DeadlineReached(_));
         let cleaned_up = failure.code == codes::DEADLINE_EXCEEDED
             && seen.history.iter().take_while(|row| row.seq < event.seq).any(reached);
@@ -244,7 +244,7 @@ impl Causes {
     }
 }
 
-/// Counters of processes go up to two in a hundred wrong.
+/// Returns whether the time reaches the limit. Clocks of processes are allowed to be up to 2 % off.
 fn lasts(time_ms: u64, limit: Millis) -> bool {
     time_ms >= limit.as_u64() * 97 / 100
 }
@@ -253,12 +253,12 @@ fn is_failure(step: &Instruction, failure: &Failure) -> bool {
     matches!(step, Instruction::Fail { code, .. } if *code == failure.code)
 }
 
-/// A graph fails with what one of its nodes was told, or when one has waited in vain. Between the two it may have undone
-/// what it did.
+/// Checks that a graph failed with the failure of one of its nodes, or because a node's wait timed out. It
+/// may have compensated in between.
 fn node_failed(seen: &Seen, event: &Event, failure: &Failure) -> Result<(), String> {
     const IN_VAIN: [&str; 3] = ["approval_timeout: ", "TIMEOUT: ", "DEADLINE_EXCEEDED: "];
     let mut before = seen.history.iter().filter(|row| row.seq < event.seq);
-    // It took back what it did, then it failed.
+    // The run compensated first, then failed.
     if failure.code == codes::DEADLINE_EXCEEDED {
         let reached = before.any(|row| matches!(row.data, EventData::DeadlineReached(_)));
         return if reached { Ok(()) } else { Err("no deadline had passed".into()) };
@@ -278,7 +278,7 @@ fn node_failed(seen: &Seen, event: &Event, failure: &Failure) -> Result<(), Stri
     if told { Ok(()) } else { Err("no node was told so".into()) }
 }
 
-/// One that had not failed takes back what it did, and fails when a compensator does.
+/// Checks a run that was compensated without having failed: it fails when a compensator fails.
 fn left_undone<'e>(before: impl Iterator<Item = &'e Event>, failure: &Failure) -> Result<(), String> {
     let since = before.skip_while(|row| !matches!(row.data, EventData::CompensationRequested(_)));
     let told = since.filter_map(|row| match &row.data {
@@ -291,14 +291,15 @@ fn left_undone<'e>(before: impl Iterator<Item = &'e Event>, failure: &Failure) -
     }
 }
 
-/// Whether a run failed with what it was told. A program may pass it on as its own: then nothing is retried any more.
+/// Returns whether a run's own failure is one it received. A program may pass a failure on as its own, which
+/// is then no longer retried.
 fn same(told: &Failure, own: &Failure) -> bool {
-    // To a flow, a deadline that passed is a timeout.
+    // A flow reports a passed deadline as a timeout.
     let word = told.code == codes::DEADLINE_EXCEEDED && own.code == codes::TIMEOUT;
     (word || told.code == own.code) && (&told.message, &told.kind) == (&own.message, &own.kind)
 }
 
-/// Whether a run ever ended with what its parent was told.
+/// Returns whether the child ever ended with the failure its parent received.
 fn ended_so(child: &Seen, told: &Failure) -> bool {
     child.history.iter().any(|event| match &event.data {
         EventData::WorkflowFailed(failed) => same(&failed.failure, told),

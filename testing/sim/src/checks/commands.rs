@@ -1,6 +1,6 @@
-//! No command takes effect twice: each task, timer, child and signal of a run is asked for once and answered at
-//! most once, plus once for each time that very command was tried anew: its letter requeued, its answer put into the
-//! inbox again, or the child that gives it opened again.
+//! No command takes effect twice. Each task, timer, child and signal of a run is asked for once and answered
+//! at most once. One more answer is allowed each time the command is repeated on request: its dead letter is
+//! requeued, its answer is redelivered, or its child is reopened.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::{Applied, Check, Moment, Objection, View};
 
 #[derive(Default)]
 pub struct Commands {
-    /// How often each command was tried anew.
+    /// Number of times each command was repeated on request.
     anew: BTreeMap<(RunId, CommandId), u64>,
 }
 
@@ -73,7 +73,7 @@ impl Commands {
             {
                 return Err(format!("command {command} was asked for twice (row {})", event.seq));
             }
-            // What a graph notes itself is no answer: that nobody decided in time.
+            // A row a graph writes itself, such as an approval timeout, is no answer.
             let Some(command) = answers(&event.data).filter(|_| event.message.is_some()) else { continue };
             if !asked.contains_key(&command) {
                 return Err(format!("row {} answers command {command}, which nobody asked for", event.seq));

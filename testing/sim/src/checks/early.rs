@@ -1,5 +1,5 @@
-//! I9: timers, delayed tasks, retries and delayed starts are never early by the world's clock, reckoned from when
-//! they were asked for. That timers are asked for as their plans say is watched by `asked`.
+//! I9: timers, delayed tasks, retries and delayed starts are never early by the world's clock, counted from
+//! when they were asked for. `asked` checks that timers have the lengths of their plan.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ impl Early {
         for timer in &item.timers {
             self.timers.entry((item.run.clone(), timer.timer)).or_insert(timer.fire_at);
         }
-        // What the committing worker takes at once is handed out, too.
+        // A task claimed by the commit that creates it counts as handed out, too.
         for claim in &done.claimed {
             let delayed = self.tasks.task(&claim.task).is_some_and(|task| task.options.delay > Millis::ZERO);
             if delayed {
@@ -98,7 +98,7 @@ impl Early {
                     Some(due) => Some(*due),
                     None => return Err(Objection::of_run(run, format!("nobody asked for {}", message.id))),
                 },
-                // A run that is ended before its start is claimed at once.
+                // A run that is ended before its start time is claimed at once.
                 MessageBody::Start(_) if !ends && message.id == MessageId::start() => {
                     self.starts.get(run).copied()
                 }
@@ -116,7 +116,7 @@ impl Early {
         let Some(known) = self.tasks.task(task) else {
             return Err(Objection::of_task(task, "handed out, nobody asked for it"));
         };
-        // One past its deadline is handed out to be ended: it is not executed.
+        // A task past its deadline is handed out only to be failed; it is not executed.
         let is_over = known.options.deadline.is_some_and(|deadline| known.since.plus(deadline) <= at);
         if at < known.due && !is_over {
             return Err(Objection::of_task(task, format!("handed out {} early", known.due.since(at))));
@@ -125,7 +125,7 @@ impl Early {
     }
 }
 
-/// The bounds of the wait after an attempt, for the growing delays the workload uses.
+/// Returns the bounds of the delay after an attempt, for the exponential policies of the workload.
 fn delay_after(attempt: u32, options: &TaskOptions) -> (Millis, Millis) {
     let policy = options.policy();
     let grown =

@@ -1,5 +1,5 @@
-//! I4: what handlers did. Nothing is done more often than it was handed out, attempts and deliveries are
-//! bounded, and a result in a history is one a handler really gave.
+//! I4: effects of handlers. No attempt is executed more often than it was handed out, attempts and deliveries
+//! are bounded, and every result in a history was returned by a handler.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::{Applied, Check, Moment, Objection, View};
 
 #[derive(Default)]
 pub struct Effects {
-    /// How often each attempt was handed out.
+    /// Number of times each attempt was handed out.
     handed_out: BTreeMap<(TaskId, u32), u64>,
 }
 
@@ -82,7 +82,7 @@ impl Effects {
     }
 }
 
-/// A large output is stored by its hash.
+/// Compares two payloads. A large output is stored as the hash of its content.
 fn same(given: &Payload, stored: &Payload) -> bool {
     match (given, stored) {
         (Payload::Inline(given), Payload::Blob(stored)) => {

@@ -1,5 +1,5 @@
-//! I2 and I12: once the faults are over every run ends, and nothing is left of what ended: no open task, timer
-//! or message, no running child.
+//! I2 and I12: once the faults are over, every run ends. An ended run leaves no open task, timer or message
+//! and no running child.
 
 use rhythm_core::Status;
 use rhythm_engine::world::TaskState;

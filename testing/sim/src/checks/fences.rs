@@ -1,6 +1,6 @@
-//! I5: only the newest claim may write. Claim numbers only grow, and nothing is accepted from a holder that was
-//! taken over. That such a one cannot give a run back either is seen by `redeliveries`, when the run is claimed again;
-//! that it cannot set it aside is seen here.
+//! I5: only the newest claim may write. Claim numbers only grow, and the world accepts nothing from a holder
+//! whose claim was taken over. `redeliveries` checks that such a holder cannot give the run back; that it
+//! cannot quarantine the run is checked here.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::{Applied, Check, Moment, Objection, View};
 pub struct Fences {
     runs: BTreeMap<RunId, u64>,
     tasks: BTreeMap<TaskId, u64>,
-    /// Why runs were set aside or put off, by whether the newest claim said so.
+    /// Reasons runs were quarantined or put off, each with whether the newest claim gave it.
     blocked: BTreeMap<RunId, Vec<(Blocked, bool)>>,
 }
 

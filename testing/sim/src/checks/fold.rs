@@ -1,5 +1,6 @@
-//! I7 and I8: every history folds to the stored snapshot, with the same commands on the way. This is the engine's own
-//! `verify`: as good as that is, and as the test below that it objects to a snapshot that was changed.
+//! I7 and I8: every history folds to the stored snapshot, with the same commands on the way. This calls the
+//! engine's own `verify`, so it is only as good as that. The test below shows that it objects to a changed
+//! snapshot.
 
 use std::sync::Arc;
 
@@ -61,7 +62,7 @@ mod tests {
         }
     }
 
-    /// Lets a run come to its signal.
+    /// Starts a run and steps it until it awaits its signal.
     async fn waiting_run(world: &Arc<dyn World>, client: &Client) -> RunId {
         let plan = r#"{"steps": [{"signal": {"name": "go"}}]}"#;
         client.register("drill", WorkflowKind::Drill, plan).await.unwrap();
@@ -76,7 +77,7 @@ mod tests {
         run
     }
 
-    /// Writes another snapshot over that of a run, as somebody would who holds it.
+    /// Overwrites a run's snapshot with another one, through a valid claim and commit.
     async fn change_snapshot(world: &Arc<dyn World>, client: &Client, run: &RunId) {
         client.signal(run, "go", rhythm_core::Payload::null(), None).await.unwrap();
         let claim = ClaimRuns {

@@ -1,4 +1,4 @@
-//! I3: each transition is written once, and a history has no gaps and nothing that no commit wrote.
+//! I3: each transition is written once, and a history has no gaps and only rows written by commits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,8 +24,7 @@ impl Check for Gaps {
             Applied::Control(request, Controlled::Done) => {
                 match &request.control {
                     Control::Reopen { run, requeue, fresh, .. } => {
-                        // A task that failed its run, or ended with it, and is tried anew answers once more; so does a deadline
-                        // that is set anew.
+                        // A requeued task answers once more. So does a deadline that is set again.
                         let anew: Vec<_> =
                             requeue.iter().chain(FreshTime::anew(fresh)).map(answer_of).collect();
                         let again = |id: &MessageId| fresh.is_some() && *id == MessageId::deadline();
@@ -87,7 +86,7 @@ impl Check for Gaps {
 }
 
 impl Gaps {
-    /// A run that is opened again ends again, and tells its parent so.
+    /// A reopened run ends again, and then sends its parent a second answer.
     fn answers_once_more(&mut self, run: &RunId) {
         if let Some((parent, child)) = run.as_str().rsplit_once('.') {
             let answer = MessageId::new(format!("child:{child}"));
@@ -101,7 +100,7 @@ fn answer_of(task: &TaskId) -> MessageId {
     MessageId::new(format!("task:{number}"))
 }
 
-/// Rows that operators and background duties write beside transitions.
+/// Returns whether operators or background duties write this row, outside of transitions.
 fn is_operators(data: &EventData) -> bool {
     matches!(
         data,

@@ -1,5 +1,5 @@
-//! I1 for messages: what the world accepted for a run stays in its inbox until a commit consumes it. Kept as a
-//! second set of books: every claim must show all of it, and so must what is left at the end.
+//! I1 for messages: a message the world accepted stays in the run's inbox until a commit consumes it. This
+//! checker keeps its own copy of every inbox; each claim and the final state must contain all of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,11 +13,11 @@ use super::{Applied, Check, Moment, Objection, View};
 #[derive(Default)]
 pub struct Inboxes {
     waiting: BTreeMap<RunId, BTreeMap<MessageId, Message>>,
-    /// Runs that ended for good: they take nothing any more, unless they are to take back what they did.
+    /// Runs that ended for good. They take no messages unless they are reopened for compensation.
     over: BTreeSet<RunId>,
     known: BTreeSet<RunId>,
     accepted: BTreeSet<(RunId, MessageId)>,
-    /// What the newest claim on a run carried.
+    /// Claim number and messages of the newest claim on each run.
     claimed: BTreeMap<RunId, (u64, Vec<Message>)>,
 }
 
@@ -48,7 +48,7 @@ impl Check for Inboxes {
                     self.known.extend(runs.iter().map(|run| run.id.clone()));
                 }
                 Control::Reopen { run, redeliver, fresh, .. } => {
-                    // A deadline that was not consumed is forgotten for the one to come.
+                    // A waiting deadline message is dropped, because a new deadline replaces it.
                     if let Some(waiting) = self.waiting.get_mut(run).filter(|_| fresh.is_some()) {
                         waiting.remove(&MessageId::deadline());
                     }
@@ -81,7 +81,7 @@ impl Check for Inboxes {
             }
             let shown = &seen.picture.inbox;
             let missing = waiting.keys().find(|id| shown.iter().all(|message| message.id != **id));
-            // A picture shows a hundred at most.
+            // A picture lists at most 100 messages.
             if let (Some(missing), true) = (missing, shown.len() < 100) {
                 return Err(Objection::of_run(run, format!("{missing} was accepted, nobody consumed it")));
             }
@@ -91,7 +91,8 @@ impl Check for Inboxes {
 }
 
 impl Inboxes {
-    /// Only what nobody may take back: answers of tasks and children are withdrawn when those start anew.
+    /// Records a message, except answers of tasks and children: those are withdrawn when the task or child
+    /// starts again.
     fn put(&mut self, run: &RunId, message: &Message) {
         let answers = matches!(
             message.body,
@@ -105,7 +106,7 @@ impl Inboxes {
         }
     }
 
-    /// Opened for one message, a run has dropped all that waited for it.
+    /// A run reopened for compensation drops all messages that waited for it.
     fn taken_back(&mut self, run: &RunId, message: &Message) {
         self.over.remove(run);
         self.waiting.remove(run);
@@ -144,7 +145,7 @@ impl Inboxes {
         Ok(())
     }
 
-    /// Whoever leaves something that can be consumed now says so.
+    /// Checks that a commit which leaves a consumable message in the inbox says so.
     fn left_behind(&self, item: &CommitItem) -> Result<(), Objection> {
         let Fence::Claim(claim) = item.fence else { return Ok(()) };
         let Some((_, messages)) = self.claimed.get(&item.run).filter(|(newest, _)| *newest == claim) else {

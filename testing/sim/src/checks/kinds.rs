@@ -1,8 +1,8 @@
-//! Names for what operators and upkeep ask of a world, to count it by.
+//! Names under which requests of operators and upkeep are counted.
 
 use rhythm_engine::world::Control;
 
-/// A request that writes a row goes by the name of that row.
+/// Returns the name of a request. A request that writes a history row has the name of that row.
 pub fn of_control(control: &Control) -> &'static str {
     match control {
         Control::PauseRun { .. } => "paused",

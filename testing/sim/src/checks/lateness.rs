@@ -1,5 +1,5 @@
-//! I9, the other half: once the faults are over nothing that was due long ago is still to come, and nothing that
-//! could be done is left lying.
+//! I9, the other half: once the faults are over, nothing is long overdue and no available work is left
+//! undone.
 
 use std::collections::BTreeMap;
 
@@ -8,31 +8,32 @@ use rhythm_engine::world::{TaskState, TaskSummary};
 
 use super::{Applied, Check, Moment, Objection, Seen, View};
 
-/// Sweeps and polls come every few seconds.
+/// Longest allowed delay. Sweeps and polls run every few seconds.
 const BOUND: Millis = Millis(30_000);
 
-/// A schedule fires within a second, and a request takes its time.
+/// Longest allowed delay of a schedule: it fires within a second, and the request takes time as well.
 const ON_TIME: Millis = Millis(2_000);
 
-/// A worker may be busy so long: with a task until its timeout and after that until it is given up, and then with another queue.
+/// Longest time a worker can be busy: one task until its timeout, the time until it is given up, then a turn
+/// of another queue.
 const LONGEST_TURN: Millis = Millis(90_000);
 
-/// When something of each queue was last handed out, in virtual time. What runs claim with their own commits does not count:
-/// they must not keep the room for ever that others wait for.
+/// Virtual time at which a task of each queue was last handed out. Tasks claimed by their run's own commit do
+/// not count: they must not starve the waiting ones.
 #[derive(Default)]
 pub struct Lateness {
     handed_out: BTreeMap<String, u64>,
 }
 
 impl Lateness {
-    /// Whether a ready task waits in a queue from which nothing was handed out, although whatever kept the workers busy must
-    /// be over. Among those that are handed out the order is the world's, which others judge.
+    /// Returns whether a ready task waits in a queue that handed out nothing for longer than any worker can
+    /// be busy. The order within a queue is not judged here.
     fn is_forgotten(&self, task: &TaskSummary, view: &View<'_>) -> bool {
         let queue = task.options.queue.as_str();
         let paused = view.queues.iter().any(|known| known.paused && known.name == queue);
         let last = self.handed_out.get(queue).copied().unwrap_or_default();
         let idle = Millis(view.virtual_ms.saturating_sub(last));
-        // Some tasks have no handler anywhere.
+        // Tasks named `unknown` have no handler on any worker.
         let served = !paused && task.name != "unknown";
         served && idle > LONGEST_TURN && view.now.since(task.since) > LONGEST_TURN
     }
@@ -89,10 +90,10 @@ impl Check for Lateness {
     }
 }
 
-/// A message a run could consume now.
+/// Returns a message the run could consume now, if there is one.
 fn left_lying(seen: &Seen) -> Option<&str> {
     let row = &seen.picture.row;
-    // Before its start a run consumes nothing.
+    // A run consumes nothing before its start.
     row.state.snapshot.as_ref()?;
     let consumable = |name: Option<&str>| name.is_none_or(|name| row.awaiting().contains(name));
     let message = seen.picture.inbox.iter().find(|message| consumable(message.body.signal_name()))?;

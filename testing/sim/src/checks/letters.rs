@@ -1,5 +1,5 @@
-//! A failure that its run has handled is no dead letter, and nobody runs its task again beside what the run did instead. What
-//! is a dead letter says truly what became of its run.
+//! A failure handled by its run is not a pending dead letter, and its task is not run again. Every dead
+//! letter shows the true state of its run.
 
 use std::collections::BTreeSet;
 
@@ -49,7 +49,7 @@ impl Check for Letters {
 }
 
 impl Letters {
-    /// What holds its run is decided by people, even if it had lost a race before.
+    /// A held task is decided by an operator, even if it lost a race before.
     fn finished(&mut self, finished: &FinishedTask) {
         if matches!(finished.outcome, TaskOutcome::Exhausted { hold: true, .. }) {
             self.handled.remove(&finished.task);
@@ -96,7 +96,7 @@ impl Letters {
         if !fits {
             return object(format!("its fate is {:?}, its run is {status:?}", letter.fate));
         }
-        // A graph deals with every failure it hears of.
+        // A graph handles every failure it receives.
         let heard = || {
             seen.history.iter().any(|event| {
                 matches!(&event.data, EventData::StepFailed(failed) if Some(failed.task) == letter.number)

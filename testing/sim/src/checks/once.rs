@@ -1,5 +1,5 @@
-//! Requests come twice and answers are given again. What a repeated claim or commit gives was judged when it was first
-//! made, so the checkers see each claim and each commit once.
+//! Filters repeated requests and answers, so that the checkers see each claim and each commit once. A repeat
+//! was judged when it was first made.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use rhythm_engine::world::*;
 
 #[derive(Default)]
 pub struct Once {
-    /// The last claim given on each run and task.
+    /// Number of the last claim given on each run and task.
     claims: BTreeMap<String, u64>,
     commits: BTreeSet<CommitId>,
 }
@@ -28,7 +28,7 @@ impl Once {
         ClaimedTasks { at: claimed.at, tasks, runs: claimed.runs.clone() }
     }
 
-    /// What is left of a commit some of whose items were made before; nothing when all of it is new.
+    /// Returns the items of a commit that were not made before, or None when all are new.
     pub fn commit(&mut self, commit: &Commit, committed: &Committed) -> Option<(Commit, Committed)> {
         let answered = || commit.items.iter().zip(&committed.outcomes);
         let is_again = |(item, outcome): (&CommitItem, &CommitOutcome)| {
@@ -43,7 +43,8 @@ impl Once {
         Some((Commit { items, ..commit.clone() }, Committed { at: committed.at, outcomes }))
     }
 
-    /// Only the last claim may be given again, and only to who asks again.
+    /// Returns whether a claim is new. Only the last claim may be repeated, and only for a request marked as
+    /// a repeat.
     fn is_new(&self, id: &str, claim: u64, ask: Ask) -> bool {
         !(ask.again && self.claims.get(id) == Some(&claim))
     }

@@ -1,6 +1,6 @@
-//! Nothing is taken from a holder without a reason, and nobody is called poison without one: an attempt is handed
-//! out again, and a run claimed again, only after something befell the last holder; `POISON` and quarantine come
-//! only after as many deliveries as the limits say.
+//! No claim is taken from its holder without a reason, and no run or task is quarantined without one. An
+//! attempt is handed out again, or a run claimed again, only after a fault struck the last holder. `POISON`
+//! and quarantine come only after the allowed number of deliveries.
 
 use std::collections::BTreeMap;
 
@@ -12,21 +12,21 @@ use rhythm_engine::world::*;
 use super::{Applied, Check, Moment, Objection};
 use crate::executor::Owner;
 
-/// A run claimed more often than this without a commit may be set aside.
+/// A run claimed more often than this without a commit may be quarantined.
 const MAX_RUN_DELIVERIES: u32 = 5;
 
-/// After a misfortune a worker is not itself for a while: when a clock jumps, all who have not said since that they are
-/// there are given up, and what a doubled request claims nobody hears of.
+/// Time after a fault in which a worker may still lose claims. When a clock jumps, every worker without a
+/// heartbeat since then is given up; and claims made by a doubled request reach no process.
 const SHAKEN_MS: u64 = 10_000;
 
-/// Who holds something, and what had befallen them when they got it.
+/// Holder of a claim, and the number of faults that had struck it when it got the claim.
 #[derive(Clone, Copy)]
 struct Holder {
     owner: Owner,
     claim: u64,
     misfortunes: u64,
     deliveries: u32,
-    /// Something had just befallen them.
+    /// Set when a fault had struck the holder less than `SHAKEN_MS` before.
     shaken: bool,
 }
 
@@ -38,7 +38,7 @@ impl Holder {
         Self { owner: at.owner, claim, misfortunes, deliveries: 1, shaken }
     }
 
-    /// Why it could be taken from this holder.
+    /// Returns Ok when there is a reason to take the claim from this holder.
     fn lost_it(self, at: &Moment<'_>) -> Result<(), String> {
         let struck = self.shaken || at.luck.misfortunes(self.owner) != self.misfortunes;
         match struck || at.luck.is_in_trouble(self.owner) {
@@ -94,7 +94,7 @@ impl Check for Redeliveries {
 }
 
 impl Redeliveries {
-    /// It was taken from its holder for a good reason; how often it was claimed counts all the same.
+    /// Marks the claim as lost for a good reason. Its deliveries still count.
     fn excuse(&mut self, run: &RunId) {
         if let Some(holder) = self.runs.get_mut(run) {
             holder.misfortunes = u64::MAX;
@@ -134,7 +134,7 @@ impl Redeliveries {
     ) -> Result<(), Objection> {
         for (item, outcome) in commit.items.iter().zip(&committed.outcomes) {
             let CommitOutcome::Done(done) = outcome else {
-                // Refused, it gives its claim back as far as it had one.
+                // A refused item gives back the claim it had, if any.
                 continue;
             };
             self.runs.remove(&item.run);
@@ -144,7 +144,7 @@ impl Redeliveries {
             }
         }
         for released in &commit.released {
-            // Who was followed has nothing to give back: the run is its follower's, as before.
+            // A holder that was taken over has nothing to give back; the new holder keeps the run.
             let holder = self.runs.get(&released.run).copied();
             let Some(holder) = holder.filter(|holder| holder.claim == released.claim) else { continue };
             if let ReleaseOutcome::Aside(blocked) = &released.outcome
@@ -154,7 +154,7 @@ impl Redeliveries {
                 let what = format!("set aside after {} claims: {}", holder.deliveries, blocked.detail);
                 return Err(Objection::of_run(&released.run, what));
             }
-            // It may have been taken from its holder before, who then had nothing to give back.
+            // The claim may have been taken over before; then there was nothing to give back.
             match holder.lost_it(at) {
                 Ok(()) => self.excuse(&released.run),
                 Err(_) => drop(self.runs.remove(&released.run)),
@@ -169,7 +169,7 @@ impl Redeliveries {
             TaskOutcome::Released => {
                 let attempt = self.tasks.range_mut((id.clone(), 0)..=(id.clone(), u32::MAX)).next_back();
                 if let Some((key, holder)) = attempt {
-                    // Handed back, this delivery does not count.
+                    // A task that is handed back does not count this delivery.
                     holder.deliveries -= 1;
                     let (key, gone) = (key.clone(), holder.deliveries == 0);
                     if gone {

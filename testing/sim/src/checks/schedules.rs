@@ -1,5 +1,5 @@
-//! Schedules: every fire time is started once or counted as missed, never both, never twice, and none is left out.
-//! The workload's schedules fire every full minute, which is easily reckoned without a calendar.
+//! Schedules: every fire time is either started once or counted as missed. The schedules of the workload fire
+//! every full minute, so no calendar is needed here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,12 +14,13 @@ const MINUTE: i64 = 60_000;
 #[derive(Default)]
 pub struct Schedules {
     rules: BTreeMap<String, Schedule>,
-    /// What will be fired next.
+    /// Next fire time.
     next: BTreeMap<String, Timestamp>,
     started: BTreeSet<RunId>,
-    /// By schedule, since it was put: put again with an earlier time it names the same runs again, which are there already.
+    /// Runs named by each schedule since it was put. A schedule that is put again with an earlier time names
+    /// the same runs again; they exist already.
     named: BTreeMap<String, BTreeSet<RunId>>,
-    /// Fires that were won, by schedule: started and missed.
+    /// Number of fires by schedule: started and missed.
     fired: BTreeMap<String, (u64, u64)>,
 }
 
@@ -72,7 +73,7 @@ impl Check for Schedules {
 }
 
 impl Schedules {
-    /// Put again, it counts from the start.
+    /// Records a schedule. Putting it again resets its counts.
     fn put(&mut self, schedule: &Schedule, now: Timestamp) -> Result<(), String> {
         let name = schedule.name.clone();
         self.fired.remove(&name);
@@ -80,7 +81,7 @@ impl Schedules {
         self.rules.insert(name.clone(), schedule.clone());
         let next = schedule.next_at.ok_or("a schedule of every minute never fires")?;
         self.next.insert(name, next);
-        // The client looked at the clock some time before.
+        // The client read the clock some time before.
         if next.millis() % MINUTE != 0 || next.millis() > now.millis() + MINUTE {
             return Err(format!("its first time is {next}, now is {now}"));
         }
@@ -100,7 +101,7 @@ impl Schedules {
         }
         let next_at = fire.next_at.ok_or_else(|| format!("schedule {name} says it never fires again"))?;
         self.next.insert((*name).to_owned(), next_at);
-        // Every minute from the expected one until before the next: each was started or missed.
+        // Each minute from the expected time up to the next one was either started or missed.
         let minutes: Vec<Timestamp> = (expected.millis()..next_at.millis())
             .step_by(usize::try_from(MINUTE).unwrap_or(1))
             .map(Timestamp::from_millis)

@@ -1,4 +1,5 @@
-//! What workflows may ask for, as the workload has them: the plan of a drill or flow, or the nodes of a graph.
+//! Tasks and timers that each workflow of the workload may ask for: the plan of a drill or flow, or the nodes
+//! of a graph.
 
 use std::collections::BTreeSet;
 
@@ -13,12 +14,13 @@ pub enum Sketch {
     Graph(Nodes),
 }
 
-/// Nodes of a graph as they are written.
+/// Nodes of a graph in their source form.
 #[derive(Clone, Debug, Default)]
 pub struct Nodes(Vec<Value>);
 
 impl Sketch {
-    /// A flow has its plan in its first line, a drill is one, and a graph has nodes.
+    /// Reads a workflow's source. A flow has its plan in its first line, a drill is a plan, and a graph has
+    /// nodes.
     pub fn of(source: &str) -> Option<Self> {
         if let Some(plan) = Plan::of_flow(source) {
             return Some(Self::Plan(plan));
@@ -32,7 +34,8 @@ impl Sketch {
 }
 
 impl Nodes {
-    /// Those a patch brings. One that gives a node another config brings a node without a type.
+    /// Returns the nodes a patch adds. A patch that changes a node's config is shown as a node without a
+    /// type.
     pub fn added_by(operations: &Value) -> Vec<Value> {
         let operations = operations.as_array().map(Vec::as_slice).unwrap_or_default();
         let node = |operation: &Value| {
@@ -50,7 +53,7 @@ impl Nodes {
         Self(self.0.iter().chain(more).cloned().collect())
     }
 
-    /// A task belongs to a node: it has its name and its config, or undoes what it did, or decides where it leads.
+    /// Returns whether a task belongs to a node: its action, its compensator or its routing program.
     pub fn ask_for(&self, task: &NewTask) -> bool {
         let text = task.input.text();
         let input: Option<Value> = text.and_then(|text| serde_json::from_str(text).ok());
@@ -68,14 +71,14 @@ impl Nodes {
                 if let (Some(fields), true) = (config.as_object_mut(), node["type"] == "parallel") {
                     fields.remove("items");
                 }
-                // A large input lies in a blob.
+                // A large input is stored in a blob and is not compared.
                 input.as_ref().is_none_or(|input| input["config"] == config)
             };
             does || undoes || decides
         })
     }
 
-    /// How long anything in it may wait.
+    /// Returns every length a wait of these nodes may have.
     pub fn lengths(&self) -> BTreeSet<Millis> {
         let length = |value: &Value| match value {
             Value::String(text) => text.strip_suffix("ms").and_then(|ms| ms.parse().ok()).map(Millis),

@@ -1,4 +1,4 @@
-//! Every checker objects to what it is there for, and to nothing else.
+//! Every checker objects to the errors it is made for, and to nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -114,7 +114,7 @@ fn picture(id: &RunId, status: Status) -> Picture {
     }
 }
 
-/// A world with one run, for a look at the end of things.
+/// A world with one run, to test the checks of the final state.
 struct Scene {
     ledger: Ledger,
     client: ClientLog,
@@ -340,7 +340,7 @@ fn fences_objects_to_a_run_set_aside_under_an_old_claim() {
     set_aside(1).ended(&scene.view()).unwrap_err();
 }
 
-/// Answers that are given again are judged when they are given first.
+/// A repeated answer is judged only when it is first given.
 #[test]
 fn what_comes_again_is_judged_once() {
     let mut checks = Checks::new(plans(Vec::new()));
@@ -356,7 +356,7 @@ fn what_comes_again_is_judged_once() {
     };
     assert_eq!(tell(vec![writes("c1")]), 0);
     assert_eq!(tell(vec![writes("c1")]), 0);
-    // Beside one that is repeated, another writes the same row.
+    // One item is a repeat; the other one writes the same row again.
     assert_eq!(tell(vec![writes("c1"), writes("c2")]), 1);
 }
 
@@ -413,7 +413,7 @@ fn asked_objects_to_what_no_plan_says() {
     committed(&mut check, sleep(700)).unwrap();
     committed(&mut check, sleep(699)).unwrap_err();
     committed(&mut check, with_task(TaskOptions::default())).unwrap_err();
-    // The right length, from the wrong moment.
+    // Right length, counted from the wrong moment.
     let mut long_ago = sleep(700);
     long_ago.events.iter_mut().for_each(|row| row.at = Timestamp(NOW.0 - 61_000));
     long_ago.timers[0].fire_at = Timestamp(NOW.0 - 60_300);
@@ -515,7 +515,7 @@ fn commands_objects_to_a_second_answer_unless_that_command_was_tried_anew() {
     check.ended(&scene.view()).unwrap();
     scene.history.push(answer(4));
     check.ended(&scene.view()).unwrap_err();
-    // The run was opened again for something else.
+    // The run was reopened for a different task.
     let reopen = |requeue| Control::Reopen {
         run: run(),
         revision: 1,
@@ -548,7 +548,7 @@ fn redeliveries_objects_to_what_is_taken_without_a_reason() {
     luck.befalls(Owner(1), 0);
     tasks_claimed(&mut check, 3, 3, &luck).unwrap();
     luck.befalls(Owner(1), 0);
-    // Counted wrongly.
+    // Wrong delivery count.
     tasks_claimed(&mut check, 4, 3, &luck).unwrap_err();
 }
 
@@ -621,7 +621,7 @@ fn causes_objects_to_limits_of_time_that_have_not_passed() {
     finished(&mut begun(), fails(codes::DEADLINE_EXCEEDED), soon).unwrap_err();
     finished(&mut begun(), fails(codes::DEADLINE_EXCEEDED), NOW.plus(limit)).unwrap();
     finished(&mut begun(), fails(codes::HEARTBEAT_TIMEOUT), soon).unwrap_err();
-    // The attempt is old enough; whether it was silent, its handler knows.
+    // The attempt is old enough; only the ledger knows whether it sent heartbeats.
     let scene = Scene::new(Status::Completed);
     let mut check = begun();
     finished(&mut check, fails(codes::HEARTBEAT_TIMEOUT), NOW.plus(Millis(15_000))).unwrap();
@@ -653,7 +653,7 @@ fn causes_objects_to_a_deadline_of_a_run_before_its_time() {
     ends_at(NOW.plus(Millis(9_999))).unwrap_err();
 }
 
-/// No more than it can be.
+/// A process is ahead by at most that much.
 #[test]
 fn a_process_is_ahead_by_what_the_world_stood_still() {
     let mut luck = Luck::default();
@@ -687,13 +687,13 @@ fn inboxes_objects_to_an_accepted_message_that_vanished() {
     let mut check = accepted();
     runs_claimed(&mut check, 1, vec![signal("a")]).unwrap();
     runs_claimed(&mut check, 2, Vec::new()).unwrap_err();
-    // Once is enough.
+    // A second delivery of the same message is an error.
     delivered(&mut check, signal("a")).unwrap_err();
     let mut scene = Scene::new(Status::Failed);
     accepted().ended(&scene.view()).unwrap_err();
     scene.picture.inbox = vec![signal("a")];
     accepted().ended(&scene.view()).unwrap();
-    // Consumed, or ended for good, it is accounted for.
+    // A message is accounted for when it was consumed or its run ended for good.
     let mut check = accepted();
     committed(&mut check, CommitItem { consumed: vec![signal("a").id], ..item("c1", 1) }).unwrap();
     check.ended(&Scene::new(Status::Failed).view()).unwrap();

@@ -1,5 +1,5 @@
-//! I6: tokens are conserved. Each is emitted once and consumed once, after that; the rows tell a counter without a gap; and
-//! a graph's run completes when none is left, and not before.
+//! I6: tokens are conserved. Each is emitted once and then consumed once. The counter in the rows has no gap.
+//! A graph's run completes when no token is left, and not before.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ pub struct Tokens {
 #[derive(Default)]
 struct Count {
     live: BTreeSet<u64>,
-    /// All there ever were: no number is used again.
+    /// All tokens ever emitted: no number is used again.
     emitted: BTreeSet<u64>,
     applied: BTreeSet<String>,
 }

@@ -1,4 +1,4 @@
-//! Everything there is to see when nothing moves any more.
+//! State of the world and the logs once nothing moves any more.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use crate::client::ClientLog;
 use crate::handlers::Ledger;
 
 pub struct View<'a> {
-    /// By the world's clock.
+    /// World time.
     pub now: Timestamp,
     pub runs: BTreeMap<RunId, Seen>,
     pub tasks: Vec<TaskSummary>,
-    /// Every failed task, whatever became of it.
+    /// Every failed task, in whatever state.
     pub letters: Vec<DeadLetter>,
     pub queues: Vec<QueueRow>,
     pub schedules: Vec<Schedule>,
@@ -23,7 +23,7 @@ pub struct View<'a> {
     pub client: &'a ClientLog,
 }
 
-/// One run as the world keeps it.
+/// One run as stored in the world.
 pub struct Seen {
     pub picture: Picture,
     pub history: Vec<Event>,

@@ -12,7 +12,7 @@ use crate::errors::{CliError, CliResult};
 use crate::input;
 use crate::session::Session;
 
-/// How long to wait for the run to say what became of an answer.
+/// Time to wait for the run to consume the decision.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Args)]
@@ -31,7 +31,7 @@ pub struct Answer {
 struct Answered {
     #[serde(flatten)]
     row: ApprovalRow,
-    /// The run has it.
+    /// Whether the run has consumed the decision.
     taken: bool,
 }
 
@@ -47,7 +47,7 @@ impl Answer {
             }
             (Some(link), None) => Identity::Link(link.person),
             (None, Some(name)) => Identity::Delegate(name),
-            // Approvers are people, wherever they sit; the machine is remembered beside the name.
+            // Approvers are named without a machine; the history records the machine beside the name.
             (None, None) => Identity::Delegate(own_user()),
         };
         let request =

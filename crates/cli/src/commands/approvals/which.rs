@@ -1,4 +1,4 @@
-//! How approvals are named.
+//! The argument that names an approval.
 
 use clap::Args;
 use rhythm_core::RunId;
@@ -21,7 +21,8 @@ pub struct Which {
 }
 
 impl Which {
-    /// The approval, and the link it was found by.
+    /// Returns the approval, and the link if it was named by one. Fails if there is no such approval or the
+    /// link is invalid.
     pub async fn find(
         &self,
         session: &Session,

@@ -27,7 +27,7 @@ impl Put {
         if self.name.is_some() && self.files.len() > 1 {
             return Err(CliError::Usage("--name is for one file".to_owned()));
         }
-        // All files are read before anything is stored.
+        // Read all files before storing anything, so that a missing file stores nothing.
         let mut contents = Vec::new();
         for path in &self.files {
             contents.push((self.name.clone().unwrap_or_else(|| name_of(path)), input::read_bytes(path)?));

@@ -1,4 +1,4 @@
-//! The workloads and their sizes, as they are typed.
+//! The workloads and their sizes as options.
 
 use std::path::PathBuf;
 
@@ -150,7 +150,7 @@ impl LoadSize {
 }
 
 impl What {
-    /// Nothing for those that are no workload themselves.
+    /// Returns the workload, or `None` for the subcommands that are not one workload.
     pub fn workload(self) -> Option<Workload> {
         Some(match self {
             Self::W1(size) => Workload::Throughput(size.load()),
@@ -181,7 +181,7 @@ struct Unsized {
     what: What,
 }
 
-/// Every workload at its usual size.
+/// Returns every workload at its default size, or at about a tenth of it.
 pub fn all(quick: bool) -> CliResult<Vec<Workload>> {
     let mut all = Vec::new();
     for number in 1..=12 {

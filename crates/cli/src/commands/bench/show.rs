@@ -1,4 +1,4 @@
-//! Reports as they were asked for: objects, one a line, as soon as they are there; a table at the end.
+//! Prints reports: as JSON, one object per line as soon as it is there, or as one table at the end.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use rhythm_bench::{Peer, Report, read_peers, table};
 use crate::errors::{CliError, CliResult};
 use crate::output::{Output, Table};
 
-/// Where `make bench` has the figures of others.
+/// Default file with the figures of other engines.
 const PEERS: &str = "bench/peers.json";
 
 pub struct Printer {
@@ -17,7 +17,7 @@ pub struct Printer {
 }
 
 impl Printer {
-    /// Reads the peers first: a mistake in their file is better told before an hour of measuring.
+    /// Reads the peers' figures at once, so that an error in the file shows before an hour of measuring.
     pub fn new(out: Output, markdown: bool, peers: Option<PathBuf>) -> CliResult<Self> {
         if markdown && out.is_json() {
             return Err(CliError::BadValue(
@@ -57,7 +57,7 @@ impl Printer {
     }
 }
 
-/// Without columns that would be empty.
+/// Returns the table without empty columns.
 fn plain(reports: &[Report]) -> String {
     let rows: Vec<[String; 12]> = reports.iter().map(Report::cells).collect();
     let used: Vec<usize> =

@@ -1,4 +1,4 @@
-//! Ctrl-C and the like, so that nothing is left behind.
+//! Signals that end a measurement, so that it can clean up first.
 
 use std::future::Future;
 

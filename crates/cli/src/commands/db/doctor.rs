@@ -1,4 +1,4 @@
-//! Problems of the database itself, and of the work in it that nobody takes care of.
+//! Finds problems of the database, and work in it that no worker performs.
 
 use rhythm_core::{Millis, Timestamp};
 use rhythm_engine::unserved::{Unserved, unserved};
@@ -11,7 +11,7 @@ use crate::output::count;
 use crate::session::Session;
 use crate::times::relative;
 
-/// Work that waits longer than this is worth a word.
+/// Time after which waiting work is reported.
 const PATIENCE: Millis = Millis::from_secs(60);
 
 pub async fn run(settings: Settings) -> CliResult {
@@ -33,7 +33,7 @@ pub async fn run(settings: Settings) -> CliResult {
     }
 }
 
-/// What ends with a command can be typed as it is shown.
+/// Adds the caller's flags to a finding that ends with a command, so that the command can be typed as shown.
 fn with_flags(session: &Session, finding: String) -> String {
     match finding.contains(": rhythm ") {
         true => session.command(&finding),
@@ -79,10 +79,10 @@ async fn examine(session: &Session) -> CliResult<Vec<String>> {
     Ok(findings)
 }
 
-/// At most so many pieces in memory at once; a piece can have megabytes.
+/// Number of pieces checked at once. Each may have megabytes.
 const AT_ONCE: usize = 32;
 
-/// What a command would stumble over one day, found by its checksum.
+/// Finds pieces with a wrong checksum before a command fails on them.
 async fn damaged(session: &Session, stored: Stored) -> CliResult<Vec<Damage>> {
     let mut found = Vec::new();
     let mut cursor = None;
@@ -102,7 +102,8 @@ fn are(runs: u64) -> String {
     format!("{} {}", count(runs, "ended run"), if runs == 1 { "is" } else { "are" })
 }
 
-/// A queue without workers is told with the work that nobody does.
+/// Returns a finding about a paused queue with old ready tasks. A queue without workers is reported with its
+/// unserved work.
 fn unattended(queue: &QueueRow, now: Timestamp) -> Option<String> {
     let (name, ready) = (&queue.name, count(queue.ready, "task"));
     let since = queue.oldest_ready_at.filter(|since| now.since(*since) > PATIENCE)?;
@@ -116,7 +117,8 @@ fn unattended(queue: &QueueRow, now: Timestamp) -> Option<String> {
     }
 }
 
-/// A worker that died is given up within seconds, unless nobody is left to do it.
+/// Returns a finding about a dead worker that is still registered. It is reported at once if no worker is
+/// live, else after a minute, because a live worker removes it within seconds.
 fn gone(worker: &WorkerRow, all: &[WorkerRow], now: Timestamp) -> Option<String> {
     let WorkerRow { card, beat_at, running, live, .. } = worker;
     let alone = !all.iter().any(|worker| worker.live);

@@ -1,4 +1,4 @@
-//! Which failures are meant: of a run, of a node, of a queue.
+//! Options that select dead letters by run, node or queue.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ impl Choice {
         DeadQuery { tenant, run, queue, ..DeadQuery::default() }
     }
 
-    /// As a person would say it.
+    /// Describes the selection in words.
     pub fn words(&self) -> String {
         let of = |what: &str, name: &Option<String>| {
             name.as_ref().map(|name| format!(" of {what} {name}")).unwrap_or_default()
@@ -41,7 +41,8 @@ impl Choice {
     }
 }
 
-/// Keeps the letters of a node. What nodes asked for stands in the histories of runs, each of which is read once.
+/// Selects the dead letters of a node. The history of a run says which tasks a node created; each history is
+/// read once.
 #[derive(Default)]
 pub struct Nodes {
     runs: BTreeMap<RunId, BTreeMap<CommandId, String>>,

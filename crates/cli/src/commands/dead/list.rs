@@ -36,7 +36,7 @@ impl List {
             StatusArg::Reprocessed => LetterStatus::Reprocessed,
             StatusArg::Discarded => LetterStatus::Discarded,
         };
-        // Only letters have a queue, and a page further on is about letters alone.
+        // Only letters have a queue, and later pages hold letters only.
         let by_task =
             self.choice.is_given() || self.paging.cursor.is_some() || status != LetterStatus::Pending;
         let query = DeadQuery {
@@ -72,7 +72,7 @@ impl List {
     }
 }
 
-/// Runs that are held for a node that is no task, which leaves no letter. The newest are enough to know of.
+/// Returns the newest runs held for a node that is not a task, and so has no letter.
 async fn held_runs(
     session: &Session,
     settings: &Settings,

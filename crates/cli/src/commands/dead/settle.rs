@@ -1,4 +1,4 @@
-//! Requeue and discard, of one, some or all dead letters.
+//! Requeues or discards one, some or all dead letters.
 
 use clap::Args;
 use rhythm_core::TaskId;
@@ -86,7 +86,7 @@ impl Which {
         }
         let mut failed = 0;
         for task in &tasks {
-            // One that somebody else took care of meanwhile must not keep the others.
+            // A letter that was decided in the meantime must not stop the others.
             if let Err(error) = verb.apply(session, task).await {
                 if matches!(&error, EngineError::World(error) if error.is_passing()) {
                     return Err(error.into());
@@ -110,7 +110,7 @@ impl Which {
         loop {
             let page = session.rhythm.world().list_dead(query.clone()).await?;
             let letters = nodes.keep(session, page.rows, &self.choice).await?;
-            // What a run has not looked at yet is not decided by people.
+            // Operators cannot decide a failure that its run has not consumed yet.
             let decidable = letters.into_iter().filter(|letter| letter.fate != Fate::Undecided);
             tasks.extend(decidable.map(|letter| letter.task));
             match page.next {

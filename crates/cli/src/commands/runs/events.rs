@@ -23,7 +23,7 @@ pub struct Events {
     paging: Paging,
 }
 
-/// A history row, or an attempt that was retried: those are no part of the history and have no number.
+/// A row of the history, or a retried attempt, which is not part of the history and has no number.
 #[derive(Debug, Serialize)]
 pub struct Row {
     pub seq: Option<u64>,
@@ -35,7 +35,7 @@ pub struct Row {
     pub data: Box<serde_json::value::RawValue>,
 }
 
-/// Where a page ended: the last row's number and time.
+/// End of a page: the number and time of its last row.
 #[derive(Clone, Copy)]
 pub struct Cursor {
     pub seq: u64,
@@ -59,7 +59,7 @@ impl Events {
         };
         let mut events = session.rhythm.world().history(query).await?;
         if events.is_empty() {
-            // Tells a run without history from one that does not exist.
+            // Fails if the run does not exist, unlike a run without history.
             session.client.picture(&run).await?;
         }
         let more = events.len() > limit;
@@ -90,7 +90,7 @@ fn parse_cursor(text: &str) -> CliResult<Cursor> {
     }
 }
 
-/// Puts each attempt where it happened: by time, and before the row that ended its task.
+/// Merges attempts into the history by time, each before the row that ended its task.
 pub fn merge(events: Vec<Event>, attempts: impl Iterator<Item = AttemptRow>) -> CliResult<Vec<Row>> {
     let mut rows: Vec<(Timestamp, Option<CommandId>, Row)> = Vec::new();
     for event in events {

@@ -1,4 +1,4 @@
-//! Events of a run as they happen.
+//! Prints the events of a run as they happen.
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use crate::output::short;
 use crate::session::Session;
 use crate::times::exact;
 
-/// How often the run is looked at.
+/// Interval at which the run is read.
 const GLANCE: Duration = Duration::from_millis(200);
 const PAGE: usize = 1_000;
 
-/// Shows what has happened and what happens, until the run has ended.
+/// Prints past and new events until the run has ended.
 pub async fn follow(session: &Session, run: &RunId, from: Option<Cursor>) -> CliResult {
     let (world, tenant) = (session.client.world(), session.client.tenant());
     let mut after = from.map_or(0, |cursor| cursor.seq);
     let mut attempts_shown = match from {
-        // Those before the cursor were on the page before.
+        // Attempts before the cursor were on the page before.
         Some(cursor) => {
             let attempts = world.attempts(tenant, run).await?;
             attempts.iter().filter(|attempt| attempt.ended_at <= cursor.at).count()
@@ -28,7 +28,7 @@ pub async fn follow(session: &Session, run: &RunId, from: Option<Cursor>) -> Cli
         None => 0,
     };
     loop {
-        // First: whatever is written before the end is seen by the look after it.
+        // Read the status first: the events read after it include everything written before the end.
         let has_ended = session.client.picture(run).await?.summary.status.is_final();
         loop {
             let query = HistoryQuery { tenant: tenant.clone(), run: run.clone(), after, limit: PAGE };
@@ -53,7 +53,7 @@ pub async fn follow(session: &Session, run: &RunId, from: Option<Cursor>) -> Cli
     }
 }
 
-/// A line for each row: a document for programs.
+/// Prints a row as one line, which is a JSON document with `--output json`.
 fn show(session: &Session, row: &Row) -> CliResult {
     if session.out.is_json() {
         let text =

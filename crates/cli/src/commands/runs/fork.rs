@@ -10,7 +10,7 @@ use crate::input;
 use crate::output::count;
 use crate::session::Session;
 
-/// So many tasks are named; of the others only how many there are.
+/// Number of tasks listed by name. The others are only counted.
 const NAMED: usize = 20;
 
 /// Make a new run that shares a run's history up to an event and goes on by itself; print its id
@@ -84,7 +84,7 @@ impl Fork {
     }
 }
 
-/// A line for each task, and what becomes of their keys.
+/// Lists the tasks that will run again, and says which keys they get.
 fn listed(again: &[Acted]) -> String {
     let named = again.iter().take(NAMED);
     let mut lines: Vec<String> =

@@ -14,7 +14,7 @@ use crate::output::{Words, short};
 use crate::session::Session;
 use crate::times::{lasted, relative};
 
-/// Of the reason why a run failed so much fits beside it; `runs show` has all of it.
+/// Number of characters of a failure in the table. `runs show` prints all of it.
 const SHOWN_REASON: usize = 60;
 
 /// List runs, newest first
@@ -77,7 +77,7 @@ impl List {
                 numbered(&run.workflow, row.version_number, &run.version),
                 state(run),
                 relative(now, run.created_at),
-                // What is not over yet has taken that long so far.
+                // For a live run this is the time since its creation.
                 lasted(run.ended_at.unwrap_or(now).since(run.created_at)),
                 tags.join(" "),
                 run.failure
@@ -122,7 +122,8 @@ fn status(arg: StatusArg) -> Status {
     }
 }
 
-/// The status with what is remarkable about it: `waiting (paused)`, `waiting (blocked: dead_letter)`, `failed (compensated)`.
+/// Returns the status with remarks: `waiting (paused)`, `waiting (blocked: dead_letter)`,
+/// `failed (compensated)`.
 pub fn state(run: &RunSummary) -> String {
     let mut remarks = Vec::new();
     if run.paused {

@@ -59,7 +59,7 @@ fn outcome(patch: &RunPatch) -> String {
     }
 }
 
-/// The outcome with what was said about it.
+/// Returns the outcome, with the reason of a refusal.
 fn told(patch: &RunPatch) -> String {
     match &patch.outcome {
         PatchOutcome::Adopted { .. } => outcome(patch),
@@ -67,7 +67,7 @@ fn told(patch: &RunPatch) -> String {
     }
 }
 
-/// With its operations in place of references to them.
+/// Loads the operations of a patch that are stored as blobs.
 async fn loaded(session: &Session, mut patch: RunPatch) -> CliResult<RunPatch> {
     patch.operations = session.loaded(patch.operations).await?;
     if let PatchOutcome::Adopted { inverse } = &mut patch.outcome {

@@ -19,7 +19,7 @@ impl Path {
     pub async fn run(self, settings: Settings) -> CliResult {
         let session = Session::read(&settings).await?;
         let run = RunId::new(self.run);
-        // A run that does not exist is something else than one without tokens.
+        // Fails if the run does not exist, unlike a run without tokens.
         let picture = session.client.picture(&run).await?;
         let hops = path(&session.client, &run).await?;
         let words = Words {

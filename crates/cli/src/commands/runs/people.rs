@@ -1,4 +1,4 @@
-//! What people did to a run, and why: who started it, signalled it, paused it, gave it another version.
+//! The actions of people on a run, with their reasons: start, signals, pauses, changes of version.
 
 use rhythm_core::event::{Event, EventData};
 use rhythm_core::{Actor, Timestamp, Version};
@@ -11,13 +11,13 @@ use crate::output::{Table, short};
 use crate::session::Session;
 use crate::times::relative;
 
-/// Of a longer history only the last rows are looked at, and the first ones for the start.
+/// Number of rows read from the end of a history, and from its beginning for the start.
 const ROWS: usize = 1_000;
 const FIRST: usize = 10;
-/// So many of the last ones are shown.
+/// Number of actions shown, the newest ones.
 const SHOWN: usize = 20;
 
-/// One thing somebody did.
+/// One action of a person.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Deed {
     pub event: u64,
@@ -28,7 +28,7 @@ pub struct Deed {
     pub reason: String,
 }
 
-/// Oldest first.
+/// Returns the actions, oldest first.
 pub async fn deeds(session: &Session, run: &RunSummary) -> CliResult<Vec<Deed>> {
     let (tenant, id) = (session.client.tenant().clone(), run.id.clone());
     let rows = |after, limit| HistoryQuery { tenant: tenant.clone(), run: id.clone(), after, limit };
@@ -45,7 +45,7 @@ pub async fn deeds(session: &Session, run: &RunSummary) -> CliResult<Vec<Deed>> 
     Ok(history.iter().filter_map(|row| deed(row, &name)).collect())
 }
 
-/// What others than people did, and what followed from a message, is told elsewhere.
+/// Returns the action of a row, or `None` if its actor is not a person or a message caused the row.
 fn deed(row: &Event, name: &dyn Fn(&Version) -> String) -> Option<Deed> {
     let by = row.actor.clone();
     let is_person = !["run:", "worker:", "schedule:"].iter().any(|other| by.0.starts_with(other));

@@ -1,4 +1,4 @@
-//! Where a graph's tokens are, as a screen shows it.
+//! Prints the positions of a graph's tokens.
 
 use rhythm_core::{Timestamp, label};
 use rhythm_engine::tokens::{Place, WaitsFor};

@@ -1,4 +1,4 @@
-//! Where a flow's run stands, with its variables, as a screen shows it.
+//! Prints the position of a flow's run, with its variables.
 
 use rhythm_core::{Status, label};
 use rhythm_engine::whereabouts::Whereabouts;
@@ -8,7 +8,7 @@ use crate::errors::CliResult;
 use crate::output::{Table, short};
 use crate::session::Session;
 
-/// How much of a value is shown.
+/// Number of characters shown of a value.
 const SHOWN: usize = 200;
 
 pub fn tell(session: &Session, status: Status, position: &Whereabouts) -> CliResult {

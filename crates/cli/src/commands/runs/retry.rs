@@ -1,4 +1,5 @@
-//! Trying a run again: as it is, at one node, or with another version of its workflow; one run, or all that a filter names.
+//! Retries a run: as it is, at one node, or with another version of its workflow; one run, or all that a
+//! filter selects.
 
 use clap::{Args, ValueEnum};
 use rhythm_core::{Millis, RunId, Status, Version};
@@ -101,7 +102,7 @@ impl Retry {
         }
     }
 
-    /// Tries one run again, and says what became of it.
+    /// Retries one run and returns the outcome.
     async fn one(
         &self,
         session: &Session,
@@ -130,7 +131,7 @@ impl Retry {
         Ok((said(&change, self.dry_run), shown))
     }
 
-    /// Tries all runs that the filter names. One that cannot be does not keep the others.
+    /// Retries all runs that the filter selects. A refused run does not stop the others.
     async fn all(&self, session: &Session, reason: &str) -> CliResult {
         let workflow = self.workflow.clone().unwrap_or_default();
         let to = self.wanted(session, &workflow).await?;
@@ -198,7 +199,8 @@ impl Retry {
     }
 }
 
-/// Runs that ended well stay as they are, and those that go by the version already have nothing to change.
+/// Whether a run of the filter needs a retry. Completed and cancelled runs do not, nor do runs that already
+/// have the version.
 fn is_meant(run: &RunSummary, to: Option<&Version>) -> bool {
     match run.status {
         Status::Failed => true,

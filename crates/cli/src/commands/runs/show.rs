@@ -17,7 +17,7 @@ use crate::output::{Table, short};
 use crate::session::Session;
 use crate::times::{exact, relative};
 
-/// How much of a value a screen shows.
+/// Number of characters shown of a value.
 const SHOWN: usize = 2_000;
 
 /// Show one run with everything around it
@@ -26,7 +26,7 @@ pub struct Show {
     run: String,
 }
 
-/// The JSON form.
+/// The JSON output.
 #[derive(Serialize)]
 struct Shown {
     #[serde(flatten)]
@@ -35,16 +35,16 @@ struct Shown {
     input: Payload,
     output: Option<Payload>,
     failure: Option<Failure>,
-    /// Of a flow: the line it stands at or failed at, and its variables.
+    /// Only for flows: the current or failed line, and the variables.
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<Whereabouts>,
-    /// Of a graph: where its tokens are.
+    /// Only for graphs: the positions of the tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     places: Option<Vec<Place>>,
     /// The run it was forked from, and the last event they share.
     #[serde(skip_serializing_if = "Option::is_none")]
     forked: Option<Forked>,
-    /// What people did to it, and why.
+    /// Actions of people, with their reasons.
     people: Vec<Deed>,
     awaiting: Vec<String>,
     workflow_paused: bool,
@@ -71,7 +71,7 @@ struct ShownTimer {
 struct ShownChild {
     #[serde(flatten)]
     row: RunSummary,
-    /// The item of a list it is about.
+    /// Number of the list item that it processes.
     #[serde(skip_serializing_if = "Option::is_none")]
     item: Option<u64>,
 }

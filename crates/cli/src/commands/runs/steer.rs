@@ -1,4 +1,4 @@
-//! What moves or stops a run: signal, cancel, pause, resume.
+//! Commands that move or stop a run: signal, cancel, pause, resume.
 
 use clap::Args;
 use rhythm_core::RunId;
@@ -56,7 +56,7 @@ impl Cancel {
     pub async fn run(self, settings: Settings) -> CliResult {
         let session = Session::open(&settings).await?;
         let run = RunId::new(self.run);
-        // A failed run would take the message and keep it for the case that it is opened again.
+        // A failed run would keep the message in case it is reopened.
         if session.client.picture(&run).await?.summary.status.is_final() {
             return Err(EngineError::Ended(run.to_string()).into());
         }

@@ -10,7 +10,7 @@ use crate::output::short;
 use crate::session::Session;
 use crate::times::{exact, relative};
 
-/// How many fires are foretold.
+/// Number of future fires shown.
 const FORETOLD: usize = 3;
 const SHOWN: usize = 2_000;
 
@@ -39,7 +39,7 @@ impl Show {
     }
 }
 
-/// A paused schedule has none.
+/// Returns the next fires. A paused schedule has none.
 fn upcoming(schedule: &Schedule) -> Vec<Timestamp> {
     let Ok(cron) = Cron::parse(&schedule.cron, &schedule.zone) else { return Vec::new() };
     let first = schedule.next_at.filter(|_| !schedule.paused);

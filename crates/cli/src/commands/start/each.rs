@@ -1,4 +1,4 @@
-//! A run for each line of a file.
+//! Starts a run for each line of a file.
 
 use std::io::{BufRead, BufReader, IsTerminal, Write};
 
@@ -13,12 +13,12 @@ use crate::errors::{CliError, CliResult};
 use crate::output::{clean, count};
 use crate::session::Session;
 
-/// The most runs of one transaction.
+/// Largest number of runs in one transaction.
 const BATCH: usize = 500;
-/// Of lines that cannot be started so many are named.
+/// Number of refused lines that are listed.
 const NAMED: usize = 20;
 
-/// One line, and the run it is to become.
+/// One line, and the run to start for it.
 pub struct Line {
     number: usize,
     start: StartRun,
@@ -30,11 +30,11 @@ struct Row {
     run: RunId,
 }
 
-/// How lines get their keys.
+/// Source of the idempotency keys of lines.
 pub struct Keys<'a> {
-    /// With the number of the line behind it.
+    /// Prefix, followed by the number of the line.
     pub prefix: Option<&'a str>,
-    /// A field of the line.
+    /// Field of the line that holds the key.
     pub field: Option<&'a str>,
 }
 
@@ -53,7 +53,7 @@ impl Refused {
         }
     }
 
-    /// Names them, then says what was done in spite of them.
+    /// Lists the refused lines and fails with what was done in spite of them. Succeeds if there are none.
     fn check(self, session: &Session, done: &str) -> CliResult {
         if self.lines == 0 {
             return Ok(());
@@ -69,7 +69,7 @@ impl Refused {
     }
 }
 
-/// Starts a run for each line. Nothing is started unless every line is JSON that the workflow takes.
+/// Starts a run for each line. Starts nothing unless every line is JSON that fits the workflow's input.
 pub async fn start_each(session: &Session, from: &str, model: &StartRun, keys: &Keys<'_>) -> CliResult {
     let (lines, mut refused) = read(from, model, keys)?;
     if refused.lines == 0 {
@@ -104,8 +104,8 @@ pub async fn start_each(session: &Session, from: &str, model: &StartRun, keys: &
     refused.check(session, "the other lines were started")
 }
 
-/// Starts a batch; when somebody used the key of one with another input, each by itself. Every line has its id, so what was
-/// started already is not started again.
+/// Starts a batch of runs. If a key was used with another input before, starts each line on its own. Every
+/// line has its id, so no run is started twice.
 async fn start(session: &Session, batch: &[Line], refused: &mut Refused) -> CliResult<Vec<Row>> {
     let starts: Vec<StartRun> = batch.iter().map(|line| line.start.clone()).collect();
     let row = |(line, run): (&Line, RunId)| Row { line: line.number, run };
@@ -166,7 +166,7 @@ fn read(from: &str, model: &StartRun, keys: &Keys<'_>) -> CliResult<(Vec<Line>, 
     Ok((lines, refused))
 }
 
-/// What makes starting the line again harmless, if that is wished.
+/// Returns the idempotency key of a line, if the options ask for one.
 fn key(text: &str, number: usize, keys: &Keys<'_>) -> Result<Option<String>, String> {
     if let Some(prefix) = keys.prefix {
         return Ok(Some(format!("{prefix}:{number}")));
@@ -181,7 +181,7 @@ fn key(text: &str, number: usize, keys: &Keys<'_>) -> Result<Option<String>, Str
     }
 }
 
-/// How far it is, on a terminal.
+/// Progress bar on a terminal.
 struct Bar {
     shown: bool,
     all: usize,

@@ -12,7 +12,7 @@ use crate::errors::{CliError, CliResult};
 use crate::input;
 use crate::session::Session;
 
-/// How many tasks go into one request.
+/// Number of tasks in one request.
 const BATCH: u64 = 1_000;
 
 /// Enqueue a task and print its id
@@ -95,7 +95,7 @@ impl Enqueue {
     }
 }
 
-/// The task is safe; but whoever mistyped its name or queue should hear of it.
+/// Warns about an unknown task name or a paused queue. The task is enqueued in any case.
 async fn remark(session: &Session, task: &TaskId) -> CliResult {
     let reason = explain_task(&session.client, task).await?;
     if let Some(reason) = reason.filter(|r| ["unknown_task", "queue_paused"].contains(&r.code)) {

@@ -1,4 +1,4 @@
-//! What governs a task's attempts, as options.
+//! Options of a task: queue, priority, retries, timeout, deadline, label.
 
 use clap::Args;
 use rhythm_core::TaskOptions;

@@ -59,7 +59,7 @@ impl Diff {
 }
 
 impl Diff {
-    /// The name, A and B, however they are written.
+    /// Returns the workflow's name, A and B, in both notations. Fails if three versions are named.
     fn sides(&self) -> CliResult<(&str, &str, Option<&str>)> {
         match (self.workflow.split_once('@'), &self.from, &self.to) {
             (Some((workflow, from)), to, None) => Ok((workflow, from, to.as_deref())),
@@ -70,7 +70,8 @@ impl Diff {
     }
 }
 
-/// A graph that was patched is kept as JSON, whatever it was written in: beside another form both are shown as JSON.
+/// Converts both sides to JSON if only one is JSON: patched graphs are stored as JSON, whatever their
+/// original form.
 fn in_one_form(from: Side, to: Side) -> (Side, Side) {
     let is_json = |side: &Side| side.source.trim_start().starts_with('{');
     let as_json = |side: &Side| {
@@ -82,8 +83,9 @@ fn in_one_form(from: Side, to: Side) -> (Side, Side) {
     both.unwrap_or((from, to))
 }
 
-/// What looks like a file is one, unless there is a tag of that name: no version has a dot or a slash in it. A graph has the hashes
-/// of the files beside it, as its versions do.
+/// Reads one side. A name that looks like a file is a file, unless a tag has that name; versions contain
+/// neither a dot nor a slash. A graph from a file gets the hashes of the files beside it, as registered
+/// versions have them.
 async fn side(session: &Session, workflow: &str, given: Option<&str>) -> CliResult<Side> {
     let is_tag = match given {
         Some(tag) => session.client.tagged(tag).await.is_ok(),

@@ -42,7 +42,7 @@ pub struct Patch {
 
 impl Patch {
     pub async fn run(self, settings: Settings) -> CliResult {
-        // With a tag the only thing given beside it may be the operations.
+        // With a tag, a single argument is the operations.
         let (workflow, operations) = match (self.workflow, self.operations, self.undo) {
             (Some(only), None, None) if self.tag.is_some() => (String::new(), Some(only)),
             (workflow, operations, _) => (workflow.unwrap_or_default(), operations),
@@ -84,7 +84,7 @@ impl Patch {
     }
 }
 
-/// What there is to say about a proposal once it is gone.
+/// Description of a proposed version, made before the proposal is used up.
 struct Told {
     text: String,
     lines: Vec<String>,

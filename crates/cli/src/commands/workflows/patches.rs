@@ -25,7 +25,7 @@ pub struct Patches {
 impl Patches {
     pub async fn run(self, settings: Settings) -> CliResult {
         let session = Session::read(&settings).await?;
-        // A workflow that does not exist is something else than one without patches.
+        // Fails if the workflow does not exist, unlike a workflow without patches.
         let versions = all(&session, &self.workflow).await?;
         let name = |version: &Version| {
             let row = versions.iter().find(|row| row.version == *version);
@@ -60,7 +60,7 @@ impl Patches {
     }
 }
 
-/// With its operations in place of references to them.
+/// Loads the operations of a patch that are stored as blobs.
 async fn loaded(session: &Session, mut patch: WorkflowPatch) -> CliResult<WorkflowPatch> {
     patch.operations = session.loaded(patch.operations).await?;
     patch.inverse = session.loaded(patch.inverse).await?;

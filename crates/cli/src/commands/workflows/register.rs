@@ -39,7 +39,7 @@ pub struct Register {
 impl Register {
     pub async fn run(self, settings: Settings) -> CliResult {
         let session = Session::open(&settings).await?;
-        // All files are read and checked before anything is registered.
+        // Read and check all files before registering any.
         let mut found = Vec::new();
         for path in &self.files {
             match path.ends_with(DRILL) {
@@ -93,7 +93,7 @@ impl Register {
     }
 }
 
-/// What became of the schedule; nothing when nothing did.
+/// Describes the change of the schedule, or returns `None` if it did not change.
 fn schedule_line(workflow: &str, rescheduled: &Rescheduled) -> Option<String> {
     let next = |at: &Option<Timestamp>| match at {
         Some(at) => format!("starts next at {at}"),
@@ -126,14 +126,15 @@ fn schedule_json(rescheduled: &Rescheduled) -> serde_json::Value {
     }
 }
 
-/// A workflow that can be registered, and where it comes from.
+/// A checked workflow and its file.
 struct FoundFile {
     path: String,
     source: String,
     defined: Defined,
 }
 
-/// The workflows of a file or folder; what is wrong with any of them keeps all from being registered.
+/// Reads and checks the workflows of a file or folder. Fails if one of them is wrong, so that none is
+/// registered.
 async fn read_workflows(session: &Session, path: &str) -> CliResult<Vec<FoundFile>> {
     let out = session.out;
     let files = workflow_files::find(&[path.to_owned()])?;

@@ -27,7 +27,7 @@ pub struct Show {
     version: Option<String>,
 }
 
-/// What a source says of itself.
+/// Contents of a source: its settings and the names it uses.
 struct Contents {
     settings: FrontMatter,
     tasks: Vec<String>,
@@ -124,7 +124,7 @@ impl Contents {
     }
 }
 
-/// Each once, in alphabetical order.
+/// Returns each name once, in alphabetical order.
 fn names(mentions: &[Mention]) -> Vec<String> {
     let names: BTreeSet<String> = mentions.iter().map(|mention| mention.name.clone()).collect();
     names.into_iter().collect()

@@ -88,7 +88,7 @@ async fn tell(session: &Session, tag: &str, to: Option<&TagTarget>, words: &str)
     session.out.done(format!("tag {tag} {words} {}", places.shown(to)), &shown)
 }
 
-/// The numbers of versions that tags point at.
+/// Numbers of the versions that tags point at, by workflow.
 #[derive(Default)]
 struct Places(BTreeMap<String, Vec<NumberedVersion>>);
 
@@ -140,7 +140,7 @@ async fn history(session: &Session, moves: Vec<TagMove>) -> CliResult {
     })
 }
 
-/// Every tag that points somewhere.
+/// Prints all tags that point at a version.
 pub async fn list(session: &Session) -> CliResult {
     let now = session.now().await?;
     let words = Words {

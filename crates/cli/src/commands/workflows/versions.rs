@@ -35,7 +35,7 @@ impl Versions {
     }
 }
 
-/// All versions of a workflow, of which there is at least one.
+/// Returns all versions of a workflow. Fails if it has none.
 pub async fn all(session: &Session, workflow: &str) -> CliResult<Vec<VersionRow>> {
     let rows = session.rhythm.world().versions(session.client.tenant(), workflow).await?;
     match rows.is_empty() {
@@ -44,12 +44,12 @@ pub async fn all(session: &Session, workflow: &str) -> CliResult<Vec<VersionRow>
     }
 }
 
-/// Enough of a version to name it.
+/// Returns a prefix of the hash that is long enough to name the version.
 pub fn short_version(version: &Version) -> String {
     short(version.as_str(), 20)
 }
 
-/// A version of a workflow as it can be named again: `order@3`.
+/// Returns the name of a version that commands accept: `order@3`.
 pub fn numbered(workflow: &str, number: Option<u64>, version: &Version) -> String {
     match number {
         Some(number) => format!("{workflow}@{number}"),
@@ -57,7 +57,8 @@ pub fn numbered(workflow: &str, number: Option<u64>, version: &Version) -> Strin
     }
 }
 
-/// One version of a workflow, named behind an @ or apart from it; the current one when none is.
+/// Returns a version of a workflow, named after an @ or separately, or the current one. Fails if it does not
+/// exist.
 pub async fn definition(session: &Session, workflow: &str, version: Option<&str>) -> CliResult<Definition> {
     let client = &session.client;
     let (workflow, version) = match version {

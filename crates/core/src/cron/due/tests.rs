@@ -1,4 +1,4 @@
-//! Late polls: what starts, what is dropped, and what is stored as next.
+//! Late polls: which fires start, which are dropped, and which is stored as next.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! `? :`, `&&`, `||` and `??` with a wait in what is only sometimes evaluated: they become `if`.
+//! Rewrites `? :`, `&&`, `||` and `??` as `if` when a conditionally evaluated part contains a wait.
 
 use rhythm_syntax::Span;
 
@@ -7,7 +7,7 @@ use super::draft::{self, Draft};
 use crate::check::expression::bare;
 use crate::tree::{Binary, Expression, ExpressionKind, Link};
 
-/// Where the value of a choice goes.
+/// Destination of the value of a choice.
 #[derive(Clone)]
 pub(super) enum Sink {
     Declare(String),
@@ -28,7 +28,7 @@ impl Sink {
 }
 
 impl Rewriter<'_> {
-    /// Writes a choice that waits in one of its branches; says whether it is one.
+    /// Writes a choice that waits in one of its branches; returns whether the expression is one.
     pub(super) fn choose(&mut self, expression: &Expression, sink: &Sink, draft: &mut Draft) -> bool {
         match &bare(expression).kind {
             ExpressionKind::Conditional { condition, then, otherwise }
@@ -55,7 +55,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// As a value: under a new name.
+    /// Writes a choice under a new name and returns that name.
     pub(super) fn choose_value(&mut self, expression: &Expression, draft: &mut Draft) -> Option<String> {
         let choice = matches!(
             bare(expression).kind,
@@ -85,7 +85,7 @@ impl Rewriter<'_> {
         draft.line(&sink.line(&value));
     }
 
-    /// `a && await b`: what stands before the first wait decides whether it comes to it.
+    /// Writes `a && await b`: the operands before the first wait become the condition of the `if`.
     fn choose_operand(&mut self, first: &Expression, rest: &[Link], sink: &Sink, draft: &mut Draft) -> bool {
         let Some(operator) = rest.first().map(|link| link.operator) else { return false };
         let chooses = matches!(operator, Binary::And | Binary::Or | Binary::Coalesce);

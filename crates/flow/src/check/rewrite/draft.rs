@@ -1,29 +1,29 @@
-//! Lines being written, and names nothing else has.
+//! The lines of a rewrite, and fresh names.
 
 use std::collections::BTreeSet;
 
 use rhythm_syntax::Span;
 
-/// In front of every line of a rewrite.
+/// Prefix of every line of a rewrite.
 const MARGIN: &str = "  ";
 
 #[derive(Default)]
 pub(in crate::check) struct Draft {
     lines: Vec<String>,
     depth: usize,
-    /// How far the user's statement is indented: its further lines lose as much.
+    /// Indentation of the user's statement, in bytes; it is removed from its further lines.
     indent: usize,
 }
 
 impl Draft {
-    /// Text of the source follows that begins at this span.
+    /// Takes the indentation of the source line on which this span begins.
     pub(in crate::check) fn begin_at(&mut self, source: &str, span: Span) {
         let before = source.get(..span.range().start).unwrap_or_default();
         let line = before.rsplit('\n').next().unwrap_or_default();
         self.indent = line.len() - line.trim_start().len();
     }
 
-    /// Adds a line; a text of several keeps its own indentation.
+    /// Adds a text; further lines keep their indentation relative to the statement.
     pub(in crate::check) fn line(&mut self, text: &str) {
         for (index, line) in text.lines().enumerate() {
             let extra = if index == 0 { 0 } else { self.indent };
@@ -48,7 +48,7 @@ impl Draft {
     }
 }
 
-/// `n`, `n2`, `n3`, without those the program has already.
+/// Generates `n`, `n2`, `n3`, skipping names the program already uses.
 #[derive(Clone)]
 pub(in crate::check) struct Names<'a> {
     taken: &'a BTreeSet<&'a str>,
@@ -75,7 +75,7 @@ pub(in crate::check) fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(crate::lexer::continues_name)
 }
 
-/// The opposite of a condition, as short as it can be said safely.
+/// Returns the negated condition in its shortest safe form.
 pub(super) fn negated(condition: &str) -> String {
     match condition.strip_prefix('!') {
         Some(positive) if is_name(positive) => positive.to_owned(),

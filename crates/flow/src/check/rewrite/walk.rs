@@ -1,4 +1,4 @@
-//! `list.map(x => ..)` and its like, as the loop that does the same.
+//! Rewrites `list.map(x => ..)` and similar calls as an equivalent loop.
 
 use std::collections::BTreeSet;
 
@@ -14,13 +14,13 @@ use crate::tree::Name;
 pub(in crate::check) struct Loop<'a> {
     pub(in crate::check) list: &'a str,
     pub(in crate::check) function: &'a FunctionText<'a>,
-    /// The second argument, from which `reduce` starts.
+    /// The second argument: the initial value of `reduce`.
     pub(in crate::check) start: Option<&'a str>,
     pub(in crate::check) source: &'a str,
     pub(in crate::check) taken: &'a BTreeSet<&'a str>,
 }
 
-/// What the loop begins with, and what each round does to it.
+/// The variable of the loop's result, its initial value, and the body of each iteration.
 struct Plan<'a> {
     name: String,
     start: &'a str,
@@ -28,7 +28,8 @@ struct Plan<'a> {
 }
 
 impl Loop<'_> {
-    /// Nothing when the method walks no list, or its function is more than can be shown.
+    /// Returns the loop, or nothing when the method does not go over a list or its function is too complex to
+    /// show.
     pub(in crate::check) fn written(
         &self,
         method: &Name,
@@ -80,7 +81,7 @@ impl Loop<'_> {
             return Some(Plan { name: item.to_owned(), start: self.start.unwrap_or("null"), round });
         }
         let name = declared.map_or_else(|| Names::new(self.taken).next(), str::to_owned);
-        // A function that waits gives a promise, which is a handle here.
+        // A function that waits returns a promise; a handle takes its place here.
         let gives = value.strip_prefix("await ").unwrap_or(value);
         let (start, round) = match method {
             "map" => ("[]", format!("{name} = {name}.concat([{gives}])")),
@@ -94,7 +95,7 @@ impl Loop<'_> {
         Some(Plan { name, start, round })
     }
 
-    /// A value that only reads a field: `pluck` does that.
+    /// Uses `pluck` for a function that only reads a field.
     fn plucked(&self, parameters: &[&str], value: &str, span: Span, shown: Option<Shown>) -> Option<String> {
         let [item] = parameters else { return None };
         let field = value.strip_prefix(item)?.strip_prefix('.')?;
@@ -120,7 +121,7 @@ impl Loop<'_> {
         Some(format!("walk the list:\n{}", draft.finish(usize::MAX)?))
     }
 
-    /// The head of the loop: over the items, or over their numbers when those are used too.
+    /// Opens the loop: over the items, or over their indexes when the function uses those, too.
     fn open(&self, parameters: &[&str], draft: &mut Draft) {
         match parameters {
             [item, index, ..] => {
@@ -132,7 +133,7 @@ impl Loop<'_> {
         }
     }
 
-    /// The name the statement declares with exactly this value.
+    /// Returns the name that the statement declares with exactly this value.
     fn declared(&self, span: Span, shown: Shown) -> Option<&str> {
         let head = Span { start: shown.span.start, end: span.start }.text(self.source);
         let rest = head.strip_prefix("let ").or_else(|| head.strip_prefix("const "))?;

@@ -1,4 +1,4 @@
-//! The checker and the compiler agree: what passes here is compiled there.
+//! The checker and the compiler agree: a program that passes the checker compiles.
 
 use proptest::prelude::*;
 
@@ -36,7 +36,7 @@ proptest! {
 
     #[test]
     fn programs_made_to_be_sound_pass(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        // A thrown value cannot wait, a returned one can.
+        // A thrown value cannot wait; a returned one can.
         let source = program(&bytes, Flavour::Sound).text().replace("throw", "return");
         prop_assert!(compiles_if_passed(&source), "{:?}\n{source}", super::errors_of(&source));
     }

@@ -1,4 +1,4 @@
-//! What else the checker gives: names, severities, limits.
+//! Further results of the checker: names, severities, limits.
 
 use rhythm_syntax::diagnostic::{DIAGNOSTIC_LIMIT, Severity};
 

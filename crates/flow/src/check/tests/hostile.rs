@@ -1,4 +1,4 @@
-//! Whatever the text: no panic, no overflow, and time that grows with the length.
+//! For any text the checker does not panic or overflow, and its time is linear in the length.
 
 use proptest::prelude::*;
 use rhythm_syntax::render::{Style, render};
@@ -7,7 +7,7 @@ use super::examine;
 use crate::arbitrary::{Flavour, program};
 use crate::lexer::SOURCE_LIMIT;
 
-/// What programs are made of, wrong ones above all.
+/// Tokens and fragments of programs, mostly of wrong ones.
 const PIECES: &[&str] = &[
     "let",
     "const",
@@ -109,7 +109,7 @@ pub(super) fn soup() -> impl Strategy<Value = String> {
         .prop_map(|pieces| pieces.into_iter().flat_map(|(piece, gap)| [piece, gap]).collect())
 }
 
-/// Programs of the table with some of their bytes changed.
+/// Programs of the table with some characters changed.
 pub(super) fn mutated() -> impl Strategy<Value = String> {
     let cases: Vec<&str> =
         include_str!("cases.txt").lines().filter_map(|line| Some(line.split_once('|')?.1)).collect();
@@ -163,10 +163,10 @@ proptest! {
     }
 }
 
-/// Long enough that time growing with the square of the length would be felt.
+/// Length, in bytes, at which quadratic time would make the test slow.
 const LENGTH: usize = SOURCE_LIMIT / 8;
 
-/// One thing over and over.
+/// Repeats a piece up to that length.
 fn long(piece: &str) -> String {
     piece.repeat(LENGTH / piece.len())
 }

@@ -1,4 +1,4 @@
-//! The messages as the user sees them, each with the source it is about.
+//! Messages as the user sees them, each with its source.
 
 use insta::assert_snapshot;
 use rhythm_syntax::render::{Style, render};
@@ -12,7 +12,7 @@ fn shown(source: &str) -> String {
     format!("{source}\n\n{}", said.join("\n"))
 }
 
-/// A test for each line: its name and the program.
+/// Defines one test a line: its name and the program.
 macro_rules! messages {
     ($($name:ident: $source:expr;)*) => {
         $(#[test] fn $name() { assert_snapshot!(stringify!($name), shown($source)); })*

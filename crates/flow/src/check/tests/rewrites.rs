@@ -1,8 +1,8 @@
-//! What a message tells people to write must itself be right.
+//! Every rewrite that a message suggests must itself be accepted.
 
 use super::{errors_of, examine};
 
-/// The lines of a help that are source, with something in place of what they leave out.
+/// Returns the source lines of a help text, with placeholders filled in.
 fn advised(help: &str) -> Option<String> {
     let code: Vec<&str> = help.lines().skip(1).filter_map(|line| line.strip_prefix("  ")).collect();
     let text = code.join("\n").replace("{ .. }", "{ log(1) }").replace("..", "log(1)");
@@ -26,8 +26,8 @@ fn every_rewrite_of_the_table_is_accepted() {
                 true => format!("if (Inputs.x) {{\n{rewrite}"),
                 false => rewrite.clone(),
             };
-            // Other statements of the case are not repeated, so what they declare may be unknown: no error.
-            // What else is wrong with the statement has a message of its own.
+            // Other statements of the case are not repeated, so their names may be unknown here; that is no
+            // error. Other mistakes in the statement have messages of their own.
             let errors = errors_of(&whole);
             assert!(errors.is_empty() || several, "{source}\n{rewrite}\n{errors:?}");
         }

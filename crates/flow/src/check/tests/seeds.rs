@@ -1,5 +1,5 @@
-//! Every example of the documents the language grew from: those they forbid are refused with the rewrite in the
-//! message, all others register.
+//! Every example of the design documents the language began with: forbidden ones are refused with the
+//! documents' rewrite in the message, all others register.
 
 use super::{errors_of, examine};
 

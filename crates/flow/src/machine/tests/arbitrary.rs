@@ -1,4 +1,4 @@
-//! Whatever a program is made of, stepping it ends and never panics.
+//! Stepping any program ends and never panics.
 
 use proptest::prelude::*;
 use rhythm_core::failure::Failure;
@@ -6,7 +6,7 @@ use rhythm_core::failure::Failure;
 use super::*;
 use crate::arbitrary::{Flavour, program};
 
-/// Compiles what can be compiled and plays with it: answers, failures, signals and a cancellation, in turn.
+/// Compiles a program if possible and plays it: results, failures, signals and a cancellation in turn.
 fn rehearse(source: &str, bytes: &[u8]) {
     let parsed = parse(source);
     let Ok(code) = compile(&parsed.file, source, Defaults::default()) else { return };

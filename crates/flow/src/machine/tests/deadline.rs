@@ -1,4 +1,4 @@
-//! A deadline is thrown once at the current wait; the run fails of it, however its clean-up ends.
+//! A deadline is thrown once at the current wait; the run then fails with it, whatever its clean-up does.
 
 use rhythm_core::failure::codes;
 use rhythm_core::run::Grace;
@@ -22,7 +22,7 @@ fn cancel(run: &mut Rehearsal, id: &str) -> Advanced {
     run.send(id, MessageBody::Cancel(Cancel::because("enough")))
 }
 
-/// A run that has been told of its deadline while it shipped, and now refunds.
+/// Returns a run that reached its deadline while shipping, and now refunds.
 fn refunding() -> (Rehearsal, Advanced) {
     let mut run = Rehearsal::of(ORDER);
     run.start("{}");

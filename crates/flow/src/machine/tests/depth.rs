@@ -1,18 +1,19 @@
-//! No program overflows the stack or eats the memory of its host. Run on threads with a small stack.
+//! No program overflows the stack or exhausts the memory of its host. The tests run on threads with a small
+//! stack.
 
 use super::*;
 
 /// Runs on a stack of one mebibyte.
 #[allow(clippy::disallowed_methods)]
 fn on_small_stack(work: impl FnOnce() + Send + 'static) {
-    // The stack is what is tested; nothing of the result depends on the thread.
+    // The thread only provides the small stack; the result does not depend on it.
     std::thread::Builder::new().stack_size(1 << 20).spawn(work).unwrap().join().unwrap();
 }
 
 #[test]
 fn the_deepest_expressions_are_evaluated_on_a_small_stack() {
     on_small_stack(|| {
-        // Every precedence between two brackets, as deep as the parser lets it be.
+        // Every precedence between two brackets, nested as deep as the parser allows.
         let levels = 60;
         let open = "(null ?? 0 || 1 && 1 == 1 + 0 * ";
         let mut source = format!("let a = [1]\nreturn {}a[0]{}", open.repeat(levels), ")".repeat(levels));
@@ -109,7 +110,7 @@ fn large_programs_compile_and_run_in_time() {
     assert_eq!(output(&Rehearsal::of(&format!("{tries} return 1")).start("null")), "1");
 }
 
-/// Each of these would take minutes if what it does over and over were free.
+/// Each of these would take minutes if the repeated operation were not charged.
 #[test]
 fn what_is_repeated_is_paid_for() {
     let huge = "let s = \"0123456789abcdef\"\nlet n = 0\nwhile (n < 18) { s = s + s n = n + 1 }\n";

@@ -1,4 +1,5 @@
-//! Many tasks at once: what a run with a wide fan-out keeps and writes is in proportion to what happens, not to its width.
+//! Many tasks at once: the state and the bytes written are proportional to the changes, not to the width of
+//! the fan-out.
 
 use rhythm_core::failure::Failure;
 use rhythm_core::fold::{Divergence, Fold, SNAPSHOT_WARN_BYTES, replay};
@@ -14,7 +15,7 @@ fn all_of(count: usize) -> String {
     )
 }
 
-/// Numbers from 1 in an order of their own.
+/// Returns the numbers from 1 in a shuffled order, the same in every test run.
 fn shuffled(count: u64) -> Vec<u64> {
     let mut numbers: Vec<u64> = (1..=count).collect();
     let mut seed = 7_u64;
@@ -38,7 +39,7 @@ fn failed(task: u64) -> Message {
     Message { body, ..answer(task) }
 }
 
-/// What folding these messages, so many in a commit, wrote, and the history of it.
+/// Bytes written by folding messages in commits of a given size, and the run's history.
 pub struct Written {
     pub bytes: usize,
     pub largest: usize,
@@ -102,7 +103,7 @@ fn a_message_of_twenty_thousand_writes_at_most_twice_what_one_of_a_thousand_does
         let mut run = Rehearsal::of(&all_of(count as usize));
         run.start("null");
         let messages: Vec<Message> = shuffled(count).into_iter().map(answer).collect();
-        // Some from the middle: the last one brings all together.
+        // Measure messages from the middle, because the last one assembles all results.
         let (from, most) = (messages.len() / 2 - 150, 300);
         fold(&mut run, &messages[..from], 500);
         fold(&mut run, &messages[from..from + most], IN_ONE).bytes / most
@@ -195,7 +196,7 @@ fn a_damaged_crowd_or_segment_is_refused() {
         run.set_snapshot(&good.replace(from, to));
         let sent = run.try_send("task:800", answer(800).body);
         let refused = matches!(sent, Err(ProgramError::BadSnapshot(_)));
-        // A set that starts later is one that says less: those handles belong to nothing.
+        // Damage to the start of a set may be accepted: it removes handles, whose messages are then ignored.
         assert!(refused || from.contains("1-"), "{from} -> {to}: {sent:?}");
     }
 }

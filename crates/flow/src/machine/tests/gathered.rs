@@ -1,5 +1,5 @@
-//! What a script gathers itself: it leaves the snapshot in pieces that are written once, and comes back when it is looked
-//! into.
+//! Lists a script grows itself: they move out of the snapshot in segments that are written once, and are
+//! loaded when the script reads them.
 
 use rhythm_core::event::EventData;
 use rhythm_core::fold::{Divergence, SNAPSHOT_WARN_BYTES, replay};
@@ -8,7 +8,7 @@ use rhythm_core::program::Program as _;
 
 use super::*;
 
-/// A list of so many items of about a hundred bytes, the first of which has this number.
+/// Returns a list of `count` items of about a hundred bytes, numbered from `from`.
 fn page(from: usize, count: usize) -> String {
     let item = |n: usize| format!("{{\"n\":{n},\"text\":\"{}\"}}", "x".repeat(84 + n % 5));
     format!("{{\"list\":[{}]}}", (from..from + count).map(item).collect::<Vec<_>>().join(","))
@@ -18,7 +18,7 @@ fn written(advanced: &Advanced) -> usize {
     advanced.blobs.iter().map(|(_, content)| content.len()).sum()
 }
 
-/// Plays a program whose task `page` gives a page each time, and counts what it writes.
+/// Plays a program whose task `page` returns a page each time, and counts the bytes it writes.
 struct Gathering {
     run: Rehearsal,
     history: Vec<Event>,
@@ -43,7 +43,7 @@ impl Gathering {
         advanced
     }
 
-    /// What it came to is what its history folds to, by nothing but what tasks returned.
+    /// Checks that folding the history gives the same state, with only the tasks' outputs as blobs.
     fn verify(&self, outside: &[&str]) {
         let known: Blobs =
             outside.iter().filter_map(|text| spill(&json(text))).map(|(b, c)| (b.hash, c)).collect();
@@ -95,7 +95,7 @@ fn a_list_that_grows_by_little_costs_what_is_added_however_long_it_is() {
         }
         let gathered = 900 * 420;
         assert!(run.segments <= gathered, "{growing}: {} of {gathered}", run.segments);
-        // What is not in a segment yet, and the names of the segments: no more at the end than in the middle.
+        // The bytes outside of segments, and the names of segments: not much more at the end than earlier.
         let most = |sizes: &[usize]| *sizes.iter().max().unwrap();
         let (early, late) = (most(&run.snapshots[150..300]), most(&run.snapshots[750..]));
         assert!(late < early + 24 * 1024, "{growing}: {early} and {late}");
@@ -207,7 +207,7 @@ fn what_leaves_the_run_is_whole() {
 
 #[test]
 fn a_large_snapshot_is_told_once_in_a_run() {
-    // Items that hold a handle stay in the snapshot.
+    // Items that contain a handle stay in the snapshot.
     let mut run = Rehearsal::of(
         "let h = Task.run(\"never\", 0)\nlet all = []\nwhile (true) {\n  let r = await Task.run(\"t\", 1)\n  if (r == \"\") { all = [] }\n  all = \
          all.concat([{ r, h }])\n}",
@@ -233,6 +233,6 @@ fn everything_a_snapshot_refers_to_can_be_asked_for() {
     let advanced = run.complete(1, &page(0, 2_000));
     let mut refs = run.flow.blob_refs(run.state.snapshot.as_ref().unwrap()).unwrap();
     refs.retain(|blob| advanced.blobs.iter().all(|(made, _)| made != blob));
-    // Beside the segments there is what the task returned.
+    // Besides the segments there is the task's output.
     assert_eq!(refs, [spill(&json(&page(0, 2_000))).unwrap().0]);
 }

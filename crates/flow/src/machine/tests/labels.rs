@@ -1,4 +1,4 @@
-//! Labels and items: what people tell one piece of work from another by.
+//! Labels and items, by which people tell pieces of work apart.
 
 use rhythm_core::event::EventData;
 use rhythm_core::failure::Failure;
@@ -10,7 +10,7 @@ use crate::inspect::describe;
 
 type Sign = (&'static str, String, Option<u64>);
 
-/// Kind, label and item of everything a history says was started.
+/// Returns kind, label and item of everything the history says was started.
 fn signs(events: &[Event]) -> Vec<Sign> {
     let sign = |event: &Event| {
         let label = |label: &Option<String>| label.clone().unwrap_or_default();
@@ -29,7 +29,7 @@ fn sign(kind: &'static str, label: &str, item: Option<u64>) -> Sign {
     (kind, label.to_owned(), item)
 }
 
-/// What the run waits for, by kind of its label and item, as somebody sees it who reads its snapshot.
+/// Returns name, label and item of everything the run waits for, read from its snapshot.
 fn awaited(run: &Rehearsal) -> Vec<(String, String, Option<u64>)> {
     let described = describe(&run.flow, run.state.snapshot.as_ref().unwrap()).unwrap();
     let waits = described.waiting_for.into_iter();
@@ -56,7 +56,7 @@ fn the_history_tells_the_label_of_everything_that_is_started() {
         sign("signal", "A veto", None),
         sign("signal", "The manager's word", None),
     ];
-    // The timer nobody awaits is gone with its message.
+    // The timer was dropped before it was started, because nothing awaits it.
     assert_eq!(signs(&started.events), expected);
     assert_eq!(task(&started, 1).options.label.as_deref(), Some("Charge the card"));
     let waits = awaited(&run);
@@ -87,7 +87,7 @@ fn items_of_a_map_have_its_label_and_their_place() {
             let options = &task(&third, 0).options;
             assert_eq!((options.label.as_deref(), options.item), (Some("Pay a bill"), Some(2)));
         } else {
-            // A child that is tried again is about the same item.
+            // A retried child belongs to the same item.
             let failure = Failure::new("BUSY", "busy");
             let failed = ChildFailed { child: CommandId(3), failure };
             assert_eq!(run.send("child:3", MessageBody::ChildFailed(failed)).commands.len(), 1);
@@ -153,7 +153,7 @@ fn a_history_written_before_items_were_numbered_still_verifies() {
         replay(Lineage::of(&run.flow, &facts), history, |_| Ok::<_, Divergence>(Blobs::new()))
     };
     assert_eq!(again(&history).unwrap(), run.state);
-    // A wrong number is none that was left out.
+    // A wrong number is not the same as a missing one.
     for event in &mut history {
         if let EventData::StepScheduled(step) = &mut event.data {
             step.item = Some(7);

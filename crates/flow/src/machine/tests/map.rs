@@ -1,4 +1,5 @@
-//! `Task.map` and `Workflow.map`: so many at a time, results in the order of the list, and a snapshot that does not grow with it.
+//! `Task.map` and `Workflow.map`: a limit on open items, results in the order of the list, and a snapshot
+//! whose size does not depend on the length of the list.
 
 use rhythm_core::event::EventData;
 use rhythm_core::failure::Failure;
@@ -35,7 +36,7 @@ fn so_many_are_open_at_a_time_and_results_are_in_the_order_of_the_list() {
     let mut run = Rehearsal::of(
         "let all = await Task.map(\"echo\", [10, 20, 30, 40, 50], { concurrency: 2, key: \"k\" })\nreturn all",
     );
-    // A number has no field to be its key.
+    // A number has no field that could be the key.
     assert_eq!(failure_code(&run.start("null")), "WRONG_ARG_TYPE");
     let mut run = Rehearsal::of(
         "let all = await Task.map(\"echo\", [{ k: \"a\" }, { k: 2 }, { k: \"c\" }], { concurrency: 2, key: \"k\", queue: \"q\" })\nreturn all",
@@ -134,7 +135,7 @@ fn a_run_that_ends_without_its_map_drops_the_rest_and_says_so() {
         "Task.map(\"echo\", [1, 2, 3, 4, 5], { concurrency: 2 })\nawait Signal.next(\"go\")\nreturn 1",
     );
     run.start("null");
-    // Nobody holds it, and it goes on all the same.
+    // No variable holds the map, and it continues anyway.
     assert_eq!(inputs(&run.complete(2, "1")), ["3"]);
     let ended = run.signal("s", "go", "1");
     let warnings: Vec<_> = ended.events.iter().filter(|event| event.data.kind() == "warning").collect();
@@ -163,7 +164,7 @@ fn children_are_tried_again_one_by_one() {
     assert_eq!(output(&run.send("child:6", done(6))), "[1,1,1]");
 }
 
-/// Answers in an order that is nearly that of the list.
+/// Sends results in an order close to that of the list.
 fn play(run: &mut Rehearsal, count: u64, at_once: u64, text: usize) -> (usize, Option<End>, Vec<Event>) {
     let (mut largest, mut history) = (0, Vec::new());
     let (mut next, mut open): (u64, std::collections::VecDeque<u64>) = (at_once, (0..at_once).collect());

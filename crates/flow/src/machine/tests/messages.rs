@@ -1,4 +1,4 @@
-//! Messages in any order, twice, late or for nobody; and what the history says.
+//! Messages out of order, twice, late or to unknown handles; and the events of each.
 
 use rhythm_core::failure::Failure;
 
@@ -88,7 +88,7 @@ fn only_reachable_signals_are_asked_for_and_each_wait_once() {
     );
     let raced = run.signal("m", "a", "1");
     assert_eq!(run.state.awaiting.iter().map(String::as_str).collect::<Vec<_>>(), ["kept"]);
-    // The timeout's timer goes with the race it was part of.
+    // The timeout's timer is cancelled together with its race.
     let timers: Vec<_> =
         raced.commands.iter().filter(|command| matches!(command, Command::CancelTimer(_))).collect();
     assert_eq!(timers.len(), 1);

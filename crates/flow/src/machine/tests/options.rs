@@ -1,4 +1,4 @@
-//! How options reach tasks and children.
+//! Options as tasks and children receive them.
 
 use rhythm_core::retry::{Backoff, RetryPolicy};
 use rhythm_core::task::{OnExhausted, TaskOptions};

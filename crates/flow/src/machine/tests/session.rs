@@ -1,4 +1,4 @@
-//! Messages folded together give what they give one by one: the same history, the same commands, the same snapshot.
+//! Messages folded together give the same history, commands and snapshot as messages folded one by one.
 
 use rhythm_core::failure::Failure;
 use rhythm_core::fold::{Advance, Advanced, Fold, RunState};
@@ -8,7 +8,7 @@ use rhythm_core::time::Timestamp;
 
 use super::{Rehearsal, json};
 
-/// Programs whose tasks are 1 to 6.
+/// Programs whose tasks have numbers 1 to 6.
 const PROGRAMS: &[&str] = &[
     "let h = []\nfor (let n of [1, 2, 3, 4, 5, 6]) { h = h.concat([Task.run(\"t\", n)]) }\nlet a = await Promise.all(h)\nlog(\"all\")\nreturn a",
     "let h = [Task.run(\"t\", 1), Task.run(\"t\", 2), Task.run(\"t\", 3)]\nTask.run(\"alone\", 4)\nlet a = await Promise.all(h)\nlet b = await Task.run(\"t\", a)\nreturn await Promise.all([Task.run(\"t\", b)])",
@@ -22,7 +22,7 @@ const PROGRAMS: &[&str] = &[
     "let h = [Task.run(\"t\", 1), Task.run(\"t\", 2)]\nlet r = Promise.race([Task.map(\"t\", [1, 2, 3], { concurrency: 1 }), h[0]])\nlet first = await r\nlet rest = await Promise.allSettled(h)\nreturn [first, rest]",
 ];
 
-/// A small generator: the same numbers for the same seed.
+/// A deterministic random number generator.
 struct Dice(u64);
 
 impl Dice {
@@ -31,7 +31,7 @@ impl Dice {
         (self.0 >> 33) % limit
     }
 
-    /// Answers to tasks in any order, some twice, some to nobody, some failures.
+    /// Returns results of tasks in any order: some twice, some of unknown tasks, some failures.
     fn messages(&mut self) -> Vec<Message> {
         (0..12).map(|nth| self.message(nth)).collect()
     }
@@ -51,7 +51,7 @@ impl Dice {
     }
 }
 
-/// All of them, or as many as the run takes; `together` says how many more the fold expects.
+/// Folds the messages until the run ends; `together` announces how many more follow each one.
 fn fold(rehearsal: &Rehearsal, messages: &[Message], together: bool) -> (RunState, Vec<Advanced>) {
     let mut fold = Fold::new(&rehearsal.flow, rehearsal.facts.clone());
     let (mut state, mut all) = (rehearsal.state.clone(), Vec::new());

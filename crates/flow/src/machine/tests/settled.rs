@@ -1,4 +1,4 @@
-//! What a program makes of failures, as the world hears of it.
+//! Failures that a program has read, as they are reported to the world.
 
 use rhythm_core::failure::Failure;
 use rhythm_core::fold::{Advanced, End};
@@ -13,7 +13,7 @@ fn fail(run: &mut Rehearsal, task: u64) -> Advanced {
     run.send(&format!("task:{task}"), MessageBody::TaskFailed(body))
 }
 
-/// The tasks whose failures were settled, and whether they were handled.
+/// Returns the tasks whose failures were settled, and whether each was handled.
 fn settled(advanced: &Advanced) -> Vec<(u64, bool)> {
     advanced.settled.iter().map(|settled| (settled.task.0, settled.handled)).collect()
 }
@@ -35,7 +35,7 @@ fn a_failure_that_nobody_catches_fails_the_run() {
     assert_eq!(settled(&advanced), [(1, false)]);
 }
 
-/// All that a failing transition did is undone, the catch too: a retry runs the task again.
+/// A failing transition is undone as a whole, including the catch: a retry runs the task again.
 #[test]
 fn a_failure_that_is_thrown_again_fails_the_run() {
     let mut run =
@@ -108,7 +108,7 @@ fn all_that_succeeds_settles_nothing() {
     assert_eq!(settled(&run.complete(2, "2")), []);
 }
 
-/// The numbers of the tasks that were settled, and what all of them came to.
+/// Returns the settled tasks, and the distinct results of settling them.
 fn all_settled(advanced: &Advanced) -> (Vec<u64>, Vec<bool>) {
     let mut settled = settled(advanced);
     settled.sort_unstable();
@@ -117,7 +117,8 @@ fn all_settled(advanced: &Advanced) -> (Vec<u64>, Vec<bool>) {
     (settled.into_iter().map(|(task, _)| task).collect(), fates)
 }
 
-/// A group that is made, that a failure decides while the run waits for something else, and that is awaited then.
+/// Returns a program whose group is decided by a failure while the run waits for something else, and is
+/// awaited afterwards.
 fn decided_early(group: &str) -> String {
     format!(
         "let g = {group}\nawait Signal.when(\"go\")\ntry {{ await g }} catch (e) {{ await Signal.when(\"on\") }}\nawait g"
@@ -146,7 +147,7 @@ fn a_failure_that_decided_a_group_is_handled_once_the_group_is_caught() {
         }
         let caught = run.signal("s1", "go", "null");
         let (mut tasks, fates) = all_settled(&caught);
-        // What is no task has no dead letter.
+        // Only tasks have dead letters.
         tasks.retain(|task| read.contains(task));
         assert_eq!((tasks.as_slice(), fates.as_slice()), (read, &[true][..]), "{group}");
         assert!(!run.snapshot().contains("unread"), "it was read: {}", run.snapshot());
@@ -185,7 +186,7 @@ fn what_a_settled_group_keeps_of_its_members_goes_with_it() {
     assert!(!run.snapshot().contains("unread"), "{}", run.snapshot());
 }
 
-/// A wide group keeps ranges, not numbers.
+/// A wide group stores ranges of numbers.
 #[test]
 fn a_wide_group_that_failed_early_keeps_few_bytes() {
     let source = "let h = []\nlet n = 0\nwhile (n < 5000) { h = h.concat([Task.run(\"t\", n)]) n = n + 1 }\nlet g = Promise.all(h)\nh = []\n\

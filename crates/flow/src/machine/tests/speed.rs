@@ -1,7 +1,8 @@
-//! How long a step takes. Not run by default: `cargo test --release -p rhythm-core speed -- --ignored --nocapture`.
+//! Measures the time of a step. Run by hand: `cargo test --release -p rhythm-flow speed -- --ignored
+//! --nocapture`.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stderr)]
-// The clock measures the machine here; no program sees it.
+// The clock only measures; no program sees it.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +10,8 @@ use rhythm_core::program::{Program, Step, StepInput};
 
 use super::*;
 
-/// The fastest of many rounds: on a busy machine the others measure its neighbours.
+/// Returns the fastest of many rounds, because on a busy machine the others include the load of other
+/// processes.
 fn fastest(rounds: usize, mut round: impl FnMut()) -> Duration {
     let times = (0..rounds).map(|_| {
         let begun = Instant::now();

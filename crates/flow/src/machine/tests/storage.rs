@@ -1,4 +1,4 @@
-//! What is kept between messages, and what happens when it is damaged.
+//! Stored state between messages, and the handling of damaged state.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ fn everything_a_run_can_hold_is_stored_readably() {
     let twice = run.snapshot();
     run.complete(99, "null");
     assert_eq!(run.snapshot(), twice);
-    // Settling one of them writes everything anew from what was read.
+    // The next message writes everything again from the state that was read.
     let body = ChildCompleted { child: CommandId(5), output: json("1") };
     run.send("child:5", MessageBody::ChildCompleted(body));
     assert!(run.snapshot().contains(r#""stage":"ended""#), "{}", run.snapshot());
@@ -70,7 +70,7 @@ fn a_snapshot_of_an_older_format_goes_on() {
     }
 }
 
-/// An earlier build did not keep all that this one keeps; whatever both keep has to be the same.
+/// An earlier build did not keep all fields that this one keeps; the fields both keep must be equal.
 #[test]
 fn a_snapshot_that_an_older_format_began_is_compared_without_what_that_did_not_keep() {
     let source = "let g = Promise.all([Task.run(\"a\", 1), Task.run(\"b\", 2)])\ntry { await Signal.next(\"go\") } catch (e) { }\n\
@@ -221,8 +221,8 @@ fn a_blob_too_large_to_hold_is_not_even_asked_for() {
     assert_eq!(failure_code(&run.send("task:1", MessageBody::TaskCompleted(body))), "LIMIT_EXCEEDED");
 }
 
-/// Programs and snapshots of the first format, as they were written then. They must be readable for ever: a change
-/// that makes this fail needs a new format number beside the old one.
+/// Programs and snapshots of the first format, as they were written then. They must stay readable: a change
+/// that makes this test fail needs a new format number beside the old one.
 #[test]
 fn what_was_stored_long_ago_goes_on() {
     let code = include_str!("../../compile/tests/golden.json");

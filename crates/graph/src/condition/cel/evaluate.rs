@@ -1,5 +1,5 @@
-//! Evaluating an expression against a scope. Each operation is paid for before it is done; depth was checked when the
-//! expression was compiled.
+//! Evaluates an expression against a scope. Each operation is paid for before it runs. The depth was checked
+//! when the expression was compiled.
 
 use std::rc::Rc;
 
@@ -12,8 +12,7 @@ use super::numbers::Number;
 use super::times;
 use super::value::{Fault, Val, lookup};
 
-/// What a value is paid for with, in bytes. The same for every build: a verdict must not depend on how a compiler lays out
-/// its values.
+/// Cost of a value in bytes. Fixed, because a verdict must not depend on how a compiler lays out its values.
 const VALUE_BYTES: usize = 48;
 const _: () = assert!(size_of::<Val<'static>>() <= VALUE_BYTES);
 
@@ -114,7 +113,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// A value that is kept in a list takes memory, which is paid for by the byte.
+    /// Adds a value to a list and pays for its memory by the byte.
     fn keep(&mut self, list: &mut Vec<Val<'a>>, item: Val<'a>) -> Result<(), Fault> {
         self.fuel.bytes(2 * VALUE_BYTES)?;
         list.push(item);
@@ -184,7 +183,8 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// `deciding` on either side settles it, even beside an error.
+    /// Evaluates `&&` or `||`. The value `deciding` on either side decides the result, even when the other
+    /// side is an error.
     fn logical(&mut self, left: &'a Expression, right: &'a Expression, deciding: bool) -> Evaluated<'a> {
         let left = self.truth(left)?;
         if left == Ok(deciding) {
@@ -197,7 +197,8 @@ impl<'a> Evaluation<'a> {
         left.and(right).map(Val::Bool)
     }
 
-    /// What exceeds a limit ends everything; what is merely wrong may not matter.
+    /// Evaluates a test. An exceeded limit ends the whole evaluation; another error may be irrelevant to the
+    /// result.
     fn truth(&mut self, expression: &'a Expression) -> Result<Result<bool, Fault>, Fault> {
         match self.value(expression) {
             Ok(Val::Bool(value)) => Ok(Ok(value)),
@@ -216,7 +217,7 @@ impl<'a> Evaluation<'a> {
         let ordering = match (left, right) {
             (Val::Number(left), Val::Number(right)) => match left.num().order(right.num()) {
                 Some(ordering) => ordering,
-                // NaN is neither above nor below anything.
+                // NaN is neither above nor below any number.
                 None => return Ok(false),
             },
             (Val::Bool(left), Val::Bool(right)) => left.cmp(right),
@@ -267,7 +268,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// `+` of texts or lists: paid for by the byte before it is made.
+    /// Joins two texts or two lists. The bytes are paid for first.
     fn joined(&mut self, left: &Val<'a>, right: &Val<'a>) -> Evaluated<'a> {
         if let (Some(left), Some(right)) = (left.as_text(), right.as_text()) {
             self.fuel.bytes(left.len() + right.len())?;
@@ -298,7 +299,7 @@ impl<'a> Evaluation<'a> {
         let mut running = Running::new(&source.kind);
         for index in 0..length {
             self.fuel.operation()?;
-            // Objects are walked over in their own order, by key.
+            // Objects are iterated by key, in their own order.
             let item = match &range {
                 Val::Object(_) => names.as_mut().and_then(Iterator::next).map(|name| Val::Text(name)),
                 Val::Map(entries) => entries.get(index).map(|(key, _)| key.clone()),
@@ -316,7 +317,7 @@ impl<'a> Evaluation<'a> {
         running.result(&source.kind)
     }
 
-    /// One item; true when the rest cannot change the result.
+    /// Evaluates one item. Returns true when the rest cannot change the result.
     fn turn(&mut self, kind: &'a MacroKind, running: &mut Running<'a>) -> Result<bool, Fault> {
         match kind {
             MacroKind::All(test) => Ok(running.note(self.truth(test)?, false)),
@@ -340,7 +341,7 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-/// What a macro has found so far.
+/// Intermediate result of a macro.
 struct Running<'a> {
     value: bool,
     fault: Option<Fault>,
@@ -353,7 +354,7 @@ impl<'a> Running<'a> {
         Self { value: matches!(kind, MacroKind::All(_)), fault: None, count: 0, list: Vec::new() }
     }
 
-    /// An item that decides makes up for those that went wrong.
+    /// Records one test. An item that decides the result overrides earlier errors.
     fn note(&mut self, truth: Result<bool, Fault>, deciding: bool) -> bool {
         match truth {
             Ok(value) if value == deciding => {

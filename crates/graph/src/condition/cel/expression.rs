@@ -1,4 +1,4 @@
-//! Expressions as they are evaluated: every name is resolved and every pattern compiled.
+//! Expressions ready for evaluation: every name is resolved and every pattern compiled.
 
 use super::super::compare::Relation;
 use super::super::regexes::Pattern;
@@ -10,12 +10,12 @@ pub(super) enum Expression {
     Int(i128),
     Double(f64),
     Text(String),
-    /// `int`, as in `type(x) == int`.
+    /// A type name such as `int` in `type(x) == int`.
     Type(Type),
     List(Vec<Expression>),
     Map(Vec<(Expression, Expression)>),
     Root(Root),
-    /// The variable of a macro, counted from the outermost.
+    /// Variable of a macro, numbered from the outermost macro.
     Local(usize),
     Field(Box<Expression>, String),
     /// `has(a.b)`
@@ -51,7 +51,7 @@ pub(super) enum Arithmetic {
     Remainder,
 }
 
-/// The functions there are. All of them are pure, and none makes more out of less.
+/// The supported functions. All are pure, and no result is much larger than its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Function {
     Size,
@@ -72,12 +72,12 @@ pub(super) enum Function {
     Part(Part),
 }
 
-/// What can be asked of a moment, and the last four of a duration.
+/// Parts of a timestamp. A duration has the last four.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     FullYear,
     Month,
-    /// From 1, where [`Self::DayOfMonth`] counts from 0.
+    /// Day of the month from 1; [`Self::DayOfMonth`] counts from 0.
     Date,
     DayOfMonth,
     DayOfYear,
@@ -100,7 +100,7 @@ pub(super) enum Type {
     Map,
     Moment,
     Length,
-    /// That of types.
+    /// The type of types.
     Itself,
 }
 
@@ -115,6 +115,6 @@ pub(super) enum MacroKind {
     All(Expression),
     Exists(Expression),
     ExistsOne(Expression),
-    /// `map` and `filter`: of those that pass the test, what the second says.
+    /// `map` and `filter`: the second expression for each item that passes the test.
     Map(Option<Expression>, Expression),
 }

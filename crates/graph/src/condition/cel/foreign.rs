@@ -1,13 +1,13 @@
-//! Operators of other languages, for expressions that cannot be read: where the first stands, and what to write.
+//! Finds operators of other languages in expressions that cannot be parsed, and names the replacement.
 
 use crate::condition::text::outside_quotes;
 
-/// Longer ones first. `=` alone is what is left when no sign around it makes it another operator.
+/// Longer operators come first. A single `=` matches only when no sign beside it makes it another operator.
 const SIGNS: [(&str, &str); 4] = [("===", "=="), ("!==", "!="), ("<>", "!="), ("=", "==")];
 const WORDS: [(&str, &str); 3] = [("and", "&&"), ("or", "||"), ("not", "!")];
 
 pub(super) struct Foreign {
-    /// As people count.
+    /// Line and column from 1.
     pub(super) line: usize,
     pub(super) column: usize,
     pub(super) found: &'static str,
@@ -17,7 +17,7 @@ pub(super) struct Foreign {
 pub(super) fn find(source: &str) -> Option<Foreign> {
     let mut passed = 0;
     for (place, _) in outside_quotes(source) {
-        // A byte in the middle of a character begins nothing.
+        // A byte in the middle of a character starts no operator.
         let Some(rest) = source.get(place..).filter(|_| place >= passed) else { continue };
         let before = source.get(..place).unwrap_or_default();
         if let Some((found, instead)) = word(before, rest).or_else(|| sign(rest)) {
@@ -39,7 +39,7 @@ fn sign(rest: &str) -> Option<(&'static str, &'static str)> {
     SIGNS.into_iter().find(|(found, _)| rest.starts_with(found))
 }
 
-/// A word by itself: no part of a longer name and no field behind a dot.
+/// Returns a keyword that is a whole word: not part of a longer name and not a field after a dot.
 fn word(before: &str, rest: &str) -> Option<(&'static str, &'static str)> {
     let in_name = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '.';
     if before.ends_with(in_name) {

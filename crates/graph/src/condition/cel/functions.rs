@@ -83,7 +83,7 @@ pub(super) fn call<'a>(
     }
 }
 
-/// Truncates, as CEL does.
+/// Converts to a whole number by truncation, as CEL does.
 fn int<'a>(value: &Val<'a>, fuel: &mut Fuel) -> Result<Option<Val<'a>>, Fault> {
     let range = i128::from(i64::MIN)..=i128::from(i64::MAX);
     let int = match value {

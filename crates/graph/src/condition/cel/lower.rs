@@ -1,5 +1,6 @@
-//! From the parser's tree to ours. What is not on the list of operators, functions and variables is refused here, so
-//! that evaluation meets nothing it does not know. Macros come expanded and are recognised by their form.
+//! Translates the parser's tree into our expressions. Operators, functions and variables outside the
+//! supported list are refused here, so that evaluation needs no such check. Macros arrive expanded and are
+//! recognised by their form.
 
 use cel::common::ast::{ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators};
 
@@ -12,9 +13,9 @@ use super::expression::{Arithmetic, Expression, Macro, MacroKind, Root};
 use super::names;
 
 pub(super) struct Lower {
-    /// Whether `current` is a variable.
+    /// `current` is a variable: the expression is a comparison between nodes.
     current: bool,
-    /// Variables of the macros around.
+    /// Variables of the enclosing macros.
     locals: Vec<String>,
     pub reads: Reads,
 }
@@ -114,7 +115,7 @@ impl Lower {
         Ok(Expression::Root(root))
     }
 
-    /// `ctx` itself, when it is only asked for one node.
+    /// Returns `ctx` when the expression reads one named node of it.
     fn node_of(&mut self, operand: &IdedExpr, node: &str) -> Option<Expression> {
         let Expr::Ident(name) = &operand.expr else { return None };
         if name != "ctx" || self.locals.iter().any(|local| local == "ctx") {
@@ -143,7 +144,7 @@ impl Lower {
         if !known && relation.is_none() && arithmetic.is_none() {
             return self.function(operator, &[left, right], depth);
         }
-        // `ctx["a node"]` reads that node alone.
+        // `ctx["a node"]` reads only that node.
         if operator == operators::INDEX
             && let Expr::Literal(LiteralValue::String(node)) = &right.expr
             && let Some(context) = self.node_of(left, node.inner())

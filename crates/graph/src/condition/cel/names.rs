@@ -1,10 +1,10 @@
-//! What functions and types are called.
+//! Names of functions and types.
 
 use cel::common::ast::{Expr, SelectExpr};
 
 use super::expression::{Function, Part, Type};
 
-/// With how many values a function takes, the one before its dot included.
+/// Returns a function with its number of arguments, including the value before its dot.
 pub(super) fn function_named(name: &str) -> Option<(Function, usize)> {
     Some(match name {
         "size" => (Function::Size, 1),
@@ -42,7 +42,7 @@ fn part_named(name: &str) -> Option<Part> {
     })
 }
 
-/// There is no `uint`: a whole number is an `int`, however it is written.
+/// Returns a type by name. There is no `uint`: every whole number is an `int`.
 pub(super) fn type_named(name: &str) -> Option<Type> {
     Some(match name {
         "null_type" => Type::Null,
@@ -57,7 +57,7 @@ pub(super) fn type_named(name: &str) -> Option<Type> {
     })
 }
 
-/// `google.protobuf.Timestamp` and `google.protobuf.Duration`, the only types with a long name.
+/// Returns the type for `google.protobuf.Timestamp` or `google.protobuf.Duration`, the only long type names.
 pub(super) fn message_type(select: &SelectExpr) -> Option<Type> {
     let Expr::Select(package) = &select.operand.expr else { return None };
     let Expr::Ident(first) = &package.operand.expr else { return None };

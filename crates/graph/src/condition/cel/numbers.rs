@@ -1,4 +1,4 @@
-//! Numbers of CEL and numbers of JSON, and what comes of mixing them.
+//! Numbers of CEL and of JSON, and the results of mixing them.
 
 use serde_json::Number as JsonNumber;
 
@@ -9,7 +9,7 @@ use super::value::Fault;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Number {
     num: Num,
-    /// It comes from data, or from calculating with data: who wrote 1 there may have meant 1.0.
+    /// The number comes from data or from a calculation with data, where 1 may have meant 1.0.
     data: bool,
 }
 
@@ -41,7 +41,7 @@ impl Number {
         }
     }
 
-    /// A place in a list.
+    /// Returns the number as a list index.
     pub fn index(self) -> Option<usize> {
         match self.num {
             Num::Int(value) => usize::try_from(value).ok(),
@@ -60,7 +60,7 @@ impl Number {
     pub fn calculate(self, operator: Arithmetic, other: Self) -> Result<Self, Fault> {
         let data = self.data || other.data;
         let (left, right) = match (self.num, other.num) {
-            // Neither side says that whole numbers are meant.
+            // Neither operand was written as a whole number in the expression.
             (Num::Int(left), Num::Int(right))
                 if operator == Arithmetic::Divide
                     && self.data
@@ -73,7 +73,7 @@ impl Number {
             (Num::Int(left), Num::Int(right)) => return of_ints(operator, left, right, data),
             (left, right) => (left.float(), right.float()),
         };
-        // CEL mixes no types; what comes from data has none to mix.
+        // CEL does not mix number types, but a number from data has no fixed type.
         let mixed =
             matches!((self.num, other.num), (Num::Int(_), Num::Float(_)) | (Num::Float(_), Num::Int(_)));
         if mixed && !data {
@@ -93,7 +93,7 @@ impl Number {
 fn of_ints(operator: Arithmetic, left: i128, right: i128, data: bool) -> Result<Number, Fault> {
     let by_zero = || Fault::error("division by zero");
     match operator {
-        // Two such numbers are below 2^64 and cannot overflow 128 bits.
+        // Both numbers are below 2^64, so 128 bits cannot overflow.
         Arithmetic::Add => whole(left + right, data),
         Arithmetic::Subtract => whole(left - right, data),
         Arithmetic::Multiply => match left.checked_mul(right) {
@@ -107,7 +107,7 @@ fn of_ints(operator: Arithmetic, left: i128, right: i128, data: bool) -> Result<
     }
 }
 
-/// Whole numbers are those of CEL, or of JSON, which has larger ones.
+/// Checks the range of a whole number: that of CEL, or for data the larger range of JSON.
 fn whole(value: i128, data: bool) -> Result<Number, Fault> {
     let most = if data { i128::from(u64::MAX) } else { i128::from(i64::MAX) };
     if value < i128::from(i64::MIN) || value > most {

@@ -1,5 +1,5 @@
-//! The paths an expression follows into its scope: for whoever tells why it could not be evaluated, and for whoever warns
-//! that it may not be.
+//! The paths that an expression reads in its scope. They explain why it could not be evaluated, and they give
+//! warnings about fields that may be missing.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::super::compare::Relation;
 use super::super::paths::{Origin, Path, Suspect};
 use super::expression::{Expression, MacroKind, Root};
 
-/// A path, when the expression is nothing else.
+/// Returns the path when the expression consists only of one.
 fn path_of(expression: &Expression) -> Option<Path> {
     let mut steps = Vec::new();
     let mut rest = expression;
@@ -45,7 +45,7 @@ fn path_of(expression: &Expression) -> Option<Path> {
     Some(Path { origin, steps: steps.collect() })
 }
 
-/// Every path in an expression that is not part of a longer one.
+/// Returns every path in an expression that is not part of a longer one.
 pub fn paths(expression: &Expression) -> Vec<Path> {
     let mut found = Vec::new();
     each(expression, &mut |part| {
@@ -57,8 +57,8 @@ pub fn paths(expression: &Expression) -> Vec<Path> {
     found
 }
 
-/// Paths beside `!=` or below `!` that no `has` asks about: where one leads to nothing the condition is not met, which
-/// is seldom what `not` was meant to say.
+/// Returns paths beside `!=` or below `!` without a `has` check. When such a path leads to nothing, the
+/// condition is not met, which is rarely the intention of a negation.
 pub fn suspects(expression: &Expression) -> Vec<Suspect> {
     let (mut asked, mut found) = (Vec::new(), Vec::new());
     each(expression, &mut |part| {
@@ -88,7 +88,7 @@ pub fn suspects(expression: &Expression) -> Vec<Suspect> {
     found
 }
 
-/// Visits an expression and its parts, from the outside; what `visit` says no to is not entered.
+/// Visits an expression and its parts, outermost first. When `visit` returns false, the parts are skipped.
 fn each<'e>(expression: &'e Expression, visit: &mut impl FnMut(&'e Expression) -> bool) {
     if !visit(expression) {
         return;
@@ -139,7 +139,7 @@ fn each<'e>(expression: &'e Expression, visit: &mut impl FnMut(&'e Expression) -
     }
 }
 
-/// What a path leads to within a value.
+/// Returns the value at a path within a value.
 pub fn walk<'v>(value: &'v Value, steps: &[String]) -> Option<&'v Value> {
     steps.iter().try_fold(value, |value, step| match value {
         Value::Object(entries) => entries.get(step),

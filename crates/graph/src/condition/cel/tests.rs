@@ -1,4 +1,4 @@
-//! What expressions mean, and that the library's own evaluator agrees.
+//! Tests of the meaning of expressions, also against the library's own evaluator.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ fn a_syntax_error_says_where_and_what() {
     }
 }
 
-/// Both sides must agree on these, whether they hold or not.
+/// Expressions on which both evaluators must agree.
 const SHARED: &[&str] = &[
     "output.n == 5",
     "output.n != 5",
@@ -183,7 +183,7 @@ const SHARED: &[&str] = &[
     "'x'",
 ];
 
-/// JSON whose whole numbers are the library's ints: by itself it takes those above zero for unsigned.
+/// JSON whose whole numbers become ints of the library. Its own conversion makes positive ones unsigned.
 struct Signed<'a>(&'a Value);
 
 impl serde::Serialize for Signed<'_> {
@@ -201,7 +201,7 @@ impl serde::Serialize for Signed<'_> {
     }
 }
 
-/// The library's evaluator, with the same data.
+/// Evaluates with the library's evaluator and the same data.
 fn by_library(expression: &str) -> Verdict {
     let program = ::cel::Program::compile(expression).unwrap();
     let mut context = ::cel::Context::default();

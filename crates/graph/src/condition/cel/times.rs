@@ -1,4 +1,5 @@
-//! Moments and lengths of time: `timestamp("2026-01-31T12:00:00Z")`, `duration("1h30m")`. Parts of moments are those of UTC.
+//! Timestamps and durations: `timestamp("2026-01-31T12:00:00Z")`, `duration("1h30m")`. Parts of timestamps
+//! are in UTC.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -7,12 +8,12 @@ use super::expression::{Arithmetic, Part};
 use super::numbers::Number;
 use super::value::{Fault, Val};
 
-/// CEL knows the years 1 to 9999.
+/// Start of year 1. CEL timestamps span the years 1 to 9999.
 const FIRST_SECOND: i64 = -62_135_596_800;
-/// And lengths of about ten thousand years.
+/// Maximum length of a duration in seconds, about ten thousand years.
 const MOST_SECONDS: i64 = 315_576_000_000;
 const NANOS: i128 = 1_000_000_000;
-/// Digits behind a point; a nanosecond of an hour needs fewer.
+/// Maximum digits after a decimal point. A nanosecond as a fraction of an hour needs fewer.
 const MOST_DIGITS: usize = 18;
 const UNITS: [(&str, i128); 6] =
     [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", NANOS), ("m", 60 * NANOS), ("h", 3_600 * NANOS)];
@@ -29,7 +30,7 @@ fn length<'a>(length: Option<SignedDuration>) -> Result<Val<'a>, Fault> {
     length.map(Val::Length).ok_or_else(|| Fault::error("a duration is longer than ten thousand years"))
 }
 
-/// A text of RFC 3339, or seconds since 1970.
+/// Parses an RFC 3339 text, or seconds since 1970.
 pub(super) fn timestamp<'a>(value: &Val<'a>) -> Option<Result<Val<'a>, Fault>> {
     let unreadable = || Fault::error("this is no time such as 2026-01-31T12:00:00Z");
     let found = match value {
@@ -57,7 +58,7 @@ fn of_nanos<'a>(nanos: i128) -> Result<Val<'a>, Fault> {
     )
 }
 
-/// `-1.5h`, `1m30s`, `0`: numbers with their units one after another.
+/// Parses numbers with units in sequence, such as `-1.5h`, `1m30s` or `0`.
 fn read_duration(text: &str) -> Option<i128> {
     let (sign, mut rest) = match text.strip_prefix('-') {
         Some(rest) => (-1, rest),
@@ -89,7 +90,7 @@ fn of_units(number: &str, unit: i128) -> Option<i128> {
     Some(digits(whole)? * unit + digits(fraction)? * unit / 10_i128.pow(fraction.len() as u32))
 }
 
-/// `+` and `-` of what is a time on at least one side.
+/// Adds or subtracts when at least one operand is a timestamp or a duration.
 pub(super) fn calculate<'a>(
     operator: Arithmetic,
     left: &Val<'a>,
@@ -113,7 +114,7 @@ pub(super) fn calculate<'a>(
     })
 }
 
-/// Of a moment its part; of a duration all of it, in that unit.
+/// Returns a part of a timestamp, or the whole duration in that unit.
 pub(super) fn part<'a>(part: Part, value: &Val<'a>) -> Option<Val<'a>> {
     let number = match value {
         Val::Moment(moment) => of_moment(part, *moment),
@@ -129,7 +130,7 @@ pub(super) fn part<'a>(part: Part, value: &Val<'a>) -> Option<Val<'a>> {
     Some(Val::Number(Number::whole(number)))
 }
 
-/// Months and days count from 0, but for the date.
+/// Returns a part of a timestamp. Months and days count from 0, except the date.
 fn of_moment(part: Part, moment: Timestamp) -> i128 {
     let time = moment.to_zoned(TimeZone::UTC);
     i128::from(match part {
@@ -146,7 +147,7 @@ fn of_moment(part: Part, moment: Timestamp) -> i128 {
     })
 }
 
-/// Seconds, as far behind the point as they go: `5400s`, `0.25s`.
+/// Returns the seconds as text, with as many decimals as needed: `5400s`, `0.25s`.
 pub(super) fn length_text(length: SignedDuration) -> String {
     let sign = if length.is_negative() { "-" } else { "" };
     let (seconds, nanos) = (length.as_secs().unsigned_abs(), length.subsec_nanos().unsigned_abs());

@@ -1,4 +1,4 @@
-//! Values during an evaluation: borrowed from the scope or the expression where they can be, shared where they cannot.
+//! Values during an evaluation: borrowed from the scope or the expression where possible, else shared.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -23,7 +23,7 @@ pub(super) enum Val<'a> {
     List(Rc<Vec<Val<'a>>>),
     Object(&'a Map<String, Value>),
     Map(Rc<Vec<(Val<'a>, Val<'a>)>>),
-    /// `ctx`, a node in it, its metadata, and `current`: objects that are not JSON.
+    /// Objects that are not JSON: `ctx`, a node in it, its metadata, and `current`.
     Context,
     Past(&'a Past<'a>),
     Metadata(&'a Metadata),
@@ -35,12 +35,12 @@ pub(super) enum Val<'a> {
     Type(Type),
 }
 
-/// Why an expression has no value.
+/// Reasons that an expression has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// Ends the evaluation, whatever is around it.
+    /// Ends the whole evaluation.
     Limit(Limit),
-    /// May be made up for by `||` and `&&`.
+    /// `||` and `&&` may decide without this operand.
     Error(Cow<'static, str>),
 }
 
@@ -77,7 +77,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Pays for a new text before it is made.
+    /// Creates a text value and pays for its bytes.
     pub fn text(text: String, fuel: &mut Fuel) -> Result<Self, Limit> {
         fuel.bytes(text.len())?;
         Ok(Self::Made(text.into()))
@@ -109,7 +109,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// What `type()` says of it.
+    /// Returns the result of `type()`.
     pub fn kind(&self) -> Type {
         match self {
             Self::Null => Type::Null,
@@ -126,7 +126,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// The number of items, if it is a list.
+    /// Returns the number of items of a list.
     pub fn length(&self) -> Option<usize> {
         match self {
             Self::Array(items) => Some(items.len()),
@@ -143,7 +143,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Deep equality; values of different types differ.
+    /// Compares deeply. Values of different types are not equal.
     pub fn equals(&self, other: &Self, fuel: &mut Fuel) -> Result<bool, Limit> {
         fuel.operation()?;
         Ok(match (self, other) {
@@ -217,7 +217,8 @@ impl<'a> Val<'a> {
     }
 }
 
-/// The value of a key in a map made by an expression: such maps are small and looked through.
+/// Returns the value of a key in a map that an expression created. Such maps are small, so the search is
+/// linear.
 pub(super) fn lookup<'v, 'a>(
     entries: &'v [(Val<'a>, Val<'a>)],
     key: &Val<'a>,

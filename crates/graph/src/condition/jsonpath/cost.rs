@@ -1,15 +1,15 @@
-//! What a query can cost, read off its text before it runs: the library counts nothing. Each value of the input is
-//! visited once a segment, more often when several selectors or `..` after `..` find it again, and inside of a filter
-//! once for each value that is tested.
+//! Maximum cost of a query, computed from its text before it runs, because the library has no work limit.
+//! Each value of the input is visited once per segment. It is visited more often when several selectors, or
+//! `..` after `..`, find it again, and inside a filter once for each tested value.
 
 use super::super::bounds::{Limit, Size};
 use super::super::text::outside_quotes;
 
-/// Visits in one evaluation. Each may leave a pointer behind.
+/// Maximum visits in one evaluation. Each visit may store a pointer.
 const MAX_VISITS: u64 = 1_000_000;
-/// How deep filters and parentheses may nest: the parser tries both readings of each parenthesis.
+/// Maximum nesting of filters and parentheses, because the parser tries both readings of each parenthesis.
 const MAX_NESTING: usize = 8;
-/// Parts of all queries in one text.
+/// Maximum number of parts of all queries in one text.
 const MAX_SEGMENTS: usize = 64;
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -21,22 +21,22 @@ pub(super) struct Shape {
 struct Segment {
     descends: bool,
     selectors: u64,
-    /// A name or an index alone finds at most one value for each it starts from.
+    /// A single name or index, which finds at most one value for each value it starts from.
     plain: bool,
     filters: Vec<Inner>,
 }
 
-/// A query inside of a filter.
+/// A query inside a filter.
 #[derive(Debug, PartialEq, Eq)]
 struct Inner {
-    /// It starts from `$`, not from the value that is tested.
+    /// It starts from `$`, not from the tested value.
     absolute: bool,
     shape: Shape,
 }
 
 impl Shape {
-    /// Reads the shape of a query. Texts that are no query come out as some shape, or as an error: the parser, which
-    /// is asked afterwards, has its own say.
+    /// Reads the shape of a query. A text that is not a query gives some shape or an error; the parser that
+    /// runs afterwards reports it.
     pub fn of(query: &str) -> Result<Self, String> {
         let text: Vec<u8> = skeleton(query);
         if !text.starts_with(b"$") {
@@ -51,20 +51,22 @@ impl Shape {
         reader.shape(0)
     }
 
-    /// Whether it finds at most one value.
+    /// Returns whether the query finds at most one value.
     pub fn is_singular(&self) -> bool {
         self.segments.iter().all(|segment| segment.plain && !segment.descends && segment.selectors == 1)
     }
 
-    /// Refuses what could take too long on an input of this size.
+    /// Refuses a query that could take too long on an input of this size.
     pub fn check(&self, size: Size) -> Result<(), Limit> {
         if self.visits(size.values, size) > MAX_VISITS { Err(Limit::Work) } else { Ok(()) }
     }
 
-    /// `values` is how many there are below all the starting points together.
+    /// Returns the maximum number of visits. `values` is the number of values below all starting points
+    /// together.
     fn visits(&self, values: u64, size: Size) -> u64 {
         let depth = size.depth as u64;
-        // How often one value can be in the list, and how often below values in the list.
+        // `again` is how often one value can occur in the list; `nested` says whether values in the list can
+        // contain one another.
         let (mut again, mut nested) = (1_u64, false);
         let (mut visits, mut single) = (0_u64, true);
         for segment in &self.segments {
@@ -78,7 +80,7 @@ impl Shape {
             visits = visits.saturating_add(visited);
             for inner in &segment.filters {
                 let cost = if inner.absolute {
-                    // Comparing may look at all of the input.
+                    // A comparison may read the whole input.
                     let once = inner.shape.visits(size.values, size).saturating_add(size.values);
                     visited.saturating_mul(once)
                 } else {
@@ -92,7 +94,7 @@ impl Shape {
     }
 }
 
-/// The text without blanks, and without what is inside of quotes: a quoted name is one `'`.
+/// Returns the text without blanks and with each quoted name replaced by one `'`.
 fn skeleton(query: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(query.len());
     let mut next = 0;
@@ -156,7 +158,7 @@ impl Reader<'_> {
         }
     }
 
-    /// From after the bracket that opens to after the one that closes.
+    /// Reads from after the opening bracket to after the closing one.
     fn bracket(&mut self, segment: &mut Segment, nesting: usize) -> Result<(), String> {
         let mut parentheses = 0_usize;
         while let Some(byte) = self.peek(0) {

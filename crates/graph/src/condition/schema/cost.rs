@@ -1,5 +1,5 @@
-//! What a schema can cost: how large it is with every reference replaced by what it refers to. A schema that refers
-//! to itself has no such size and is refused, as is one that doubles with every reference.
+//! Cost of a schema: its size with every reference replaced by its target. A schema that refers to itself has
+//! no such size and is refused, and so is one that doubles with every reference.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,15 @@ use super::super::bounds::{MAX_DEPTH, MAX_DOCUMENT, Size};
 use super::super::error::{ConditionError, ErrorKind};
 use super::super::regexes::Pattern;
 
-/// Parts of a schema with its references replaced.
+/// Maximum number of parts of a schema with its references replaced.
 const MAX_PARTS: u64 = 4_096;
-/// How deep it nests with its references replaced: validators recurse.
+/// Maximum nesting with its references replaced, because validators recurse.
 const MAX_HEIGHT: usize = 128;
-/// Items in `enum`, names in `required` and the like, in one schema.
+/// Maximum number of values in one schema, including items in `enum` and names in `required`.
 const MAX_VALUES: u64 = 8_192;
 
-/// The number of parts each value of an output may meet.
+/// Returns the number of parts that each value of an output may be checked against. Fails when the schema is
+/// too large or unsupported.
 pub(super) fn of(schema: &Value) -> Result<u64, ConditionError> {
     let size = Size::of(schema).map_err(|limit| too_large(limit.to_string()))?;
     if size.depth > MAX_DEPTH {
@@ -32,7 +33,7 @@ pub(super) fn of(schema: &Value) -> Result<u64, ConditionError> {
 #[derive(Clone, Copy)]
 struct Cost {
     parts: u64,
-    /// Of the longest way down.
+    /// Length of the longest path down.
     height: usize,
 }
 
@@ -46,13 +47,14 @@ impl Cost {
 
 struct Counter<'a> {
     root: &'a Value,
-    /// By reference; one that is being counted has no cost yet.
+    /// Costs by reference; `None` while a reference is being counted.
     known: BTreeMap<&'a str, Option<Cost>>,
     depth: usize,
 }
 
 impl<'a> Counter<'a> {
-    /// Every object and list is a part, whatever keyword holds it: for a bound it does not matter which are schemas.
+    /// Counts every object and list as a part, whatever keyword holds it. An upper bound need not know which
+    /// ones are schemas.
     fn part(&mut self, schema: &'a Value) -> Result<Cost, ConditionError> {
         self.deeper(1)?;
         self.depth += 1;
@@ -97,26 +99,26 @@ impl<'a> Counter<'a> {
                 ("properties" | "dependentSchemas" | "dependencies", Value::Object(schemas)) => {
                     self.named(schemas)?
                 }
-                // Definitions count where they are referred to, but a mistake in them is one all the same.
+                // Definitions count where they are referred to, but an error in them is reported here.
                 ("$defs" | "definitions", Value::Object(schemas)) => {
                     self.named(schemas)?;
                     Cost::LEAF
                 }
-                // Data, not schemas.
+                // These keywords hold data, not schemas.
                 ("const" | "default" | "examples", _) => Cost::LEAF,
                 ("enum", Value::Array(values)) => Cost { parts: 1 + values.len() as u64, height: 1 },
                 _ => self.part(value)?,
             };
             total = total.above(cost);
         }
-        // What is left over is found by looking at the rest a second time.
+        // To find unevaluated members, a validator checks the rest a second time.
         if entries.contains_key("unevaluatedProperties") || entries.contains_key("unevaluatedItems") {
             total.parts = total.parts.saturating_mul(2);
         }
         Ok(total)
     }
 
-    /// Schemas by names that are no keywords.
+    /// Counts schemas whose keys are names, not keywords.
     fn named(&mut self, schemas: &'a Map<String, Value>) -> Result<Cost, ConditionError> {
         schemas.values().try_fold(Cost::LEAF, |cost, schema| Ok(cost.above(self.part(schema)?)))
     }
@@ -130,7 +132,7 @@ impl<'a> Counter<'a> {
         Ok(())
     }
 
-    /// A changed base would make `#` mean something else than it does here.
+    /// Returns whether a keyword changes the base address, which would change the meaning of `#`.
     fn moves(&self, name: &str, value: &Value) -> bool {
         let text = value.as_str().unwrap_or_default();
         match name {

@@ -1,4 +1,4 @@
-//! `composite` and `python_sandbox`: who decides, and when a sandbox is asked.
+//! `composite` and `python_sandbox`: which member decides, and when a sandbox is asked.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! `cross_node_comparison`: its sides, its operators and what is missing.
+//! `cross_node_comparison`: its sides, its operators and missing values.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Generated conditions over generated outputs: nothing panics, and the same question gets the same answer.
+//! Generated conditions over generated outputs: none panics, and the same input gives the same verdict.
 
 use proptest::prelude::*;
 
@@ -20,7 +20,7 @@ fn json_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Expressions that parse, of every operator, and often of the wrong types.
+/// Generates expressions that parse, with every operator and often with wrong types.
 fn expression() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("output".to_owned()),

@@ -1,4 +1,5 @@
-//! `schema_validation`: what fits, what is refused, and that nothing is fetched or followed in circles.
+//! `schema_validation`: which outputs fit, which schemas are refused, and that no reference is fetched or
+//! followed in circles.
 
 use super::*;
 

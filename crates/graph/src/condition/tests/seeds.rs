@@ -1,4 +1,4 @@
-//! Every condition of the seed documents, met and not met.
+//! Every condition of the seed documents, with an output that meets it and one that does not.
 
 use super::*;
 

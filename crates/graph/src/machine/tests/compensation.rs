@@ -1,4 +1,5 @@
-//! What is taken back before a failed or cancelled run ends, in which order, and what is said about the rest.
+//! Compensation before a failed or cancelled run ends: what is undone, in which order, and how the rest is
+//! reported.
 
 use rhythm_core::event::EventData;
 use rhythm_core::failure::Failure;
@@ -20,7 +21,7 @@ fn order_graph() -> Value {
         {"id": "d", "type": "task", "dependencies": ["b", "c"]}]})
 }
 
-/// Cancelling twice ends at once, so messages are not doubled here.
+/// A second cancel ends a run at once, so messages are not doubled here.
 fn played(graph: &Value, script: Script) -> Stage {
     let mut stage = Stage::new(graph, script, Way::Reloaded);
     stage.play();
@@ -144,7 +145,7 @@ fn a_second_cancel_ends_a_run_at_once_and_it_says_that_something_is_left() {
     assert_eq!(Compensation::of(Status::Cancelled, &stage.state.awaiting), Compensation::Failed);
 }
 
-/// Opens a run that has ended, to take back what it did.
+/// Reopens an ended run for compensation.
 fn taken_back(stage: &mut Stage, failure: Option<Failure>) {
     stage.end = None;
     let asked = Compensate { reason: "not wanted".into(), failure };
@@ -235,7 +236,7 @@ fn what_a_second_cancel_called_off_can_be_taken_back_later() {
     assert!(stage.state.awaiting.contains(Compensation::DONE));
 }
 
-/// Four nodes one behind the other that can be undone, and one that cannot.
+/// Four nodes in sequence that can be undone, then one that cannot.
 fn chain() -> Value {
     json!({"nodes": [undoable("a", &["b"]), undoable("b", &["c"]), undoable("c", &["d"]), undoable("d", &["z"]),
         {"id": "z", "type": "task", "dependents": []}]})
@@ -290,7 +291,7 @@ fn a_run_past_its_deadline_takes_back_what_it_did_before_it_fails() {
     stage.expect(50_000, MessageId::deadline(), MessageBody::DeadlineReached);
     stage.play();
     assert_eq!(stage.outcome().status, "waiting");
-    // Whatever takes back is not called off by the next deadline.
+    // The next deadline does not end a compensation.
     stage.expect(60_000, MessageId::new("deadline again"), MessageBody::DeadlineReached);
     stage.play();
     let task = stage.program.waiting(stage.state.snapshot.as_ref().unwrap()).unwrap()[0].command.unwrap();

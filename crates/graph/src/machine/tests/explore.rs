@@ -1,5 +1,5 @@
-//! A model check: small graphs in every order their answers can come in, a patch and a cancel at any time, and in every
-//! state that is reached each message delivered so far once more. States are counted in the output.
+//! A model check: plays small graphs with their answers in every order and with a patch and a cancel at any
+//! time. In every state each earlier message is delivered once more. The number of states is printed.
 #![allow(clippy::print_stderr, reason = "how many states there were")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,18 +13,18 @@ use super::stage::{Outcome, Script, Stage, Way, remember, script};
 
 #[derive(Default)]
 struct Explored {
-    /// How often each node was executed, and what came of the run.
+    /// Number of executions of each node, with the result of the run.
     ends: BTreeSet<String>,
-    /// By the hash of what can be told of them.
+    /// Hashes of everything observable about a state.
     states: BTreeSet<Version>,
     repeats: usize,
-    /// How many states refer to values that have left the snapshot.
+    /// Number of states that refer to values outside the snapshot.
     large: usize,
     patches: BTreeSet<String>,
 }
 
-/// Depth first over everything that can happen next. Where a stage comes to has been explored when the same messages
-/// wait for the same snapshot after the same have been delivered.
+/// Explores everything that can happen next, depth first. A state counts as explored when the same messages
+/// wait for the same snapshot after the same messages have been delivered.
 fn explore(mut stage: Stage, delivered: &[Message], found: &mut Explored) {
     let ids = |messages: &mut dyn Iterator<Item = &Message>| -> BTreeSet<String> {
         messages.map(|message| message.id.as_str().to_owned()).collect()
@@ -46,12 +46,12 @@ fn explore(mut stage: Stage, delivered: &[Message], found: &mut Explored) {
         found.ends.insert(format!("{status} {counts:?} {output} {counter} {told}"));
         return;
     }
-    // Whatever was delivered comes again and changes nothing: nothing follows from it that is not explored below.
+    // A repeated delivery changes nothing, so every further step from it is explored below.
     for message in delivered {
         stage.send_again(message);
         found.repeats += 1;
     }
-    // The start first: nothing else reaches a run before.
+    // The start is first, because no other message reaches a run before it.
     let choices = if stage.history.is_empty() { vec![0] } else { stage.deliverable() };
     for place in choices {
         let mut next = stage.clone();
@@ -83,7 +83,7 @@ fn cel(expression: &str) -> Value {
     json!({"type": "cel", "expression": expression})
 }
 
-/// Two branches, one of which may not reach the join, and a loop around it all.
+/// Two branches, one of which may not reach the join, inside a loop.
 fn graph() -> Value {
     json!({"nodes": [
         {"id": "a", "type": "task", "dependents": ["b", "c"]},
@@ -111,7 +111,7 @@ fn a_join_behind_branches_in_a_loop_comes_to_the_same_in_every_order() {
     assert!(found.states.len() > 30, "{}", found.states.len());
 }
 
-/// What a join puts together, and what it is put together of, does not fit into a snapshot.
+/// Neither the value a join composes nor its parts fit into a snapshot.
 #[test]
 fn large_values_come_to_the_same_in_every_order() {
     let large = |n: u32, by: &str| json!({"n": n, "text": by.repeat(45_000)});
@@ -126,7 +126,7 @@ fn large_values_come_to_the_same_in_every_order() {
     assert!(found.large > 10, "only {} states refer to blobs", found.large);
 }
 
-/// x and its edges go, unless something is there or the join counts on it.
+/// Removes x and its edges. The patch is refused while x is active or the join needs it.
 fn without_x() -> Value {
     json!([
         {"op": "replace", "path": "/nodes/1/branch/default", "value": []},

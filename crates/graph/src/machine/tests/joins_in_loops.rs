@@ -1,4 +1,4 @@
-//! Joins and loops where they meet, and with what may keep a node from sending: a hold, a question to a sandbox, a failure.
+//! Joins inside loops, also with nodes that may not send: a held node, a sandbox question, a failure.
 
 use rhythm_core::id::MessageId;
 use rhythm_core::message::{MessageBody, Patched, Replay};
@@ -15,7 +15,7 @@ fn inputs_of<'a>(stage: &'a Stage, task: &str) -> Vec<&'a Value> {
     stage.calls.iter().filter(|(name, _)| name == task).map(|(_, call)| &call["input"]).collect()
 }
 
-/// Changes the graph, then begins the node anew that is held or has failed.
+/// Changes the graph, then begins the held or failed node again.
 fn begins_anew(stage: &mut Stage, node: &str, operations: &Value) {
     let waiting = stage.program.waiting(stage.state.snapshot.as_ref().unwrap()).unwrap();
     let command = waiting.iter().find(|waiting| waiting.node == node).unwrap().command.unwrap();
@@ -29,8 +29,8 @@ fn begins_anew(stage: &mut Stage, node: &str, operations: &Value) {
 
 #[test]
 fn a_loop_keeps_its_count_while_its_only_token_waits_at_a_join() {
-    // In the second pass nobody but the join has a token of the loop: the other sender is outside, and so is whoever
-    // emits in the meantime.
+    // In the second pass only the join has a token of the loop. The other sender is outside the loop, and so
+    // is the node that emits in between.
     let graph = json!({"nodes": [
         {"id": "s", "type": "task", "dependents": ["a", "p", "q", "w"]},
         {"id": "a", "type": "task", "dependents": ["j"]},

@@ -1,4 +1,4 @@
-//! The built-in types of nodes, and references in what they are told to do.
+//! The built-in node types, and references in their configs.
 
 use rhythm_core::command::Command;
 use rhythm_core::event::EventData;
@@ -329,12 +329,13 @@ fn the_row_of_a_token_has_the_value_the_run_made_itself() {
     let row = |from: &str, to: &str, payload: Option<Value>| {
         (from.to_owned(), to.to_owned(), payload.map(|payload| Payload::of(&payload).unwrap()))
     };
-    // What was answered is in the row of the answer, what a node hands on in that of the token it got.
+    // The row of an answer holds the answer, and the row of a token holds the value it carried, so neither is
+    // repeated.
     assert_eq!(
         rows,
         [row("f", "r", Some(json!([2, 3]))), row("f", "t", None), row("r", "w", None), row("t", "w", None)]
     );
-    // What is not small is a blob.
+    // A value that is not small becomes a blob.
     let many: Vec<u32> = (0..2000).collect();
     let rows = carried(json!({"all": many}));
     let kept = Payload::of(&json!(&many[2..])).unwrap();

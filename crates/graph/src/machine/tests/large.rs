@@ -1,4 +1,5 @@
-//! Large values: what a run refers to has left with its commits, whatever was folded together, and nothing else is asked for.
+//! Large values: everything a run refers to was stored with its commits, in whatever batches the messages
+//! were folded, and nothing else is requested.
 
 use rhythm_core::command::Command;
 use rhythm_core::fold::{Advance, End, Fold, RunState, by_hash};
@@ -11,8 +12,8 @@ use serde_json::{Value, json};
 
 use super::stage::{Stage, Stored, Way, script};
 
-/// A run whose commits take up to so many messages, as an engine folds them: blobs come from the store, and get there with
-/// the commit that made them.
+/// A run whose commits take up to `size` messages, as an engine folds them. Blobs come from the store and
+/// reach it with the commit that created them.
 struct Batches {
     stage: Stage,
     stored: Blobs,
@@ -86,8 +87,8 @@ fn parallel(items: Value, concurrency: usize, size: usize) -> Value {
     serde_json::from_slice(output.resolve(&batches.stored).unwrap()).unwrap()
 }
 
-/// Inputs and items do not fit into the snapshot together; what remains of them leaves it amid the results, in a commit whose
-/// later messages need it.
+/// Inputs and items do not fit into the snapshot together. The rest of them moves out between the results, in
+/// a commit whose later messages need it.
 #[test]
 fn a_parallel_over_records_finds_what_left_its_snapshot_in_the_same_commit() {
     let items: Vec<Value> = (0..110).map(|id| json!({"id": id, "text": "r".repeat(670)})).collect();
@@ -102,7 +103,7 @@ fn a_parallel_over_records_finds_what_left_its_snapshot_in_the_same_commit() {
 fn everything_a_snapshot_refers_to_is_known() {
     let document = json!({"nodes": [{"id": "p", "type": "parallel",
         "config": {"items": "$inputs", "task": "echo", "concurrency": 5}}]});
-    // What only looks like a reference is none.
+    // A value that only looks like a reference is not one.
     let fake = json!({"$blob": format!("sha256:{}", "0".repeat(64)), "bytes": 7});
     let inputs = json!([{"of a user": fake}, "x".repeat(100_000), "y".repeat(60_000)]);
     let stage = Stage::on(&Stored::of(&document).unwrap(), script().inputs(inputs), Way::Straight);

@@ -1,6 +1,6 @@
-//! What every run of a graph keeps to after every message, told by its history and by what it holds, not by how it got
-//! there: tokens are conserved, results go where the graph says, joins wait while anybody could still send, and what a
-//! run waits for exists.
+//! Laws for every run of a graph, checked after every message from its history and its state alone: tokens
+//! are conserved, results go where the graph says, joins wait while any node could still send, and everything
+//! a run waits for exists.
 
 mod routes;
 
@@ -18,32 +18,32 @@ use crate::machine::memory::{Memory, Stage};
 use crate::machine::{GraphProgram, WaitingFor};
 use routes::GoneOn;
 
-/// The first thing a graph with such a limit asks for: fires when the run has taken too long, and may be left over.
+/// First command of a graph with a time limit: the timer for that limit. It may remain when the run ends.
 const WALL: CommandId = CommandId(1);
 
-/// Number of a visit: that of its first token.
+/// Number of a visit, which is the number of its first token.
 type VisitId = u64;
 
 #[derive(Clone, Debug, Default)]
 pub struct Laws {
-    /// Tasks, children and timers that were asked for, neither answered nor called off.
+    /// Tasks, children and timers that were requested and neither answered nor cancelled.
     outstanding: BTreeSet<CommandId>,
-    /// Questions nobody has decided.
+    /// Approvals without a decision.
     asked: BTreeSet<CommandId>,
     /// Tokens emitted and not consumed.
     live: BTreeSet<u64>,
-    /// Where each token came from, and the visit it went into.
+    /// The visit each token came from, and the visit that consumed it.
     parents: BTreeMap<u64, VisitId>,
     taken: BTreeMap<VisitId, (String, Vec<u64>)>,
     /// Visits under way after the last message.
     open: BTreeMap<VisitId, String>,
     gone_on: Vec<GoneOn>,
-    /// The graph is another one since; nobody is held to the first.
+    /// The graph has been patched, so the rules of the first graph no longer apply.
     patched: bool,
 }
 
 impl Laws {
-    /// To be asked after each message that did something.
+    /// Checks the laws after a message that had an effect.
     pub fn hold(&mut self, program: &GraphProgram, message: &Message, done: &Advanced) {
         let memory = done.state.snapshot.as_ref().map(|snapshot| Memory::load(snapshot).unwrap());
         let Some(memory) = memory else { return };
@@ -76,7 +76,7 @@ impl Laws {
         }
     }
 
-    /// A failed run is opened again: what it waits for is tried anew, whatever became of it.
+    /// Records the reopening of a failed run: everything it waits for is tried again.
     pub fn reopen(&mut self, program: &GraphProgram, snapshot: &Snapshot) {
         for waiting in program.waiting(snapshot).unwrap() {
             self.outstanding.extend(waiting.command.into_iter().chain(waiting.timers));
@@ -90,13 +90,13 @@ impl Laws {
             MessageBody::ChildCompleted(told) => drop(self.outstanding.remove(&told.child)),
             MessageBody::ChildFailed(told) => drop(self.outstanding.remove(&told.child)),
             MessageBody::TimerFired(told) => drop(self.outstanding.remove(&told.timer)),
-            // It had ended: nobody is waited for any more.
+            // The run had ended, so no answer is expected any more.
             MessageBody::Compensate(_) => self.outstanding.clear(),
             _ => {}
         }
         let has_ended = done.cancel_open || matches!(message.body, MessageBody::Compensate(_));
         if done.cancel_open {
-            // A compensator under way is called off as well; that it was is an answer still to come.
+            // A running compensator is cancelled as well. Its answer is still expected.
             self.outstanding.retain(
                 |command| matches!(&memory.stage, Stage::Undoing(undoing) if undoing.task == *command),
             );
@@ -107,7 +107,7 @@ impl Laws {
                 Command::StartChild(child) => assert!(self.outstanding.insert(child.child), "asked twice"),
                 Command::StartTimer(timer) => assert!(self.outstanding.insert(timer.timer), "asked twice"),
                 Command::CancelTask(gone) | Command::CancelTimer(gone) | Command::CancelChild(gone) => {
-                    // Whoever cancels a run stops all of it anyway.
+                    // The fold cancels all open work of a cancelled run anyway.
                     let was_open = self.outstanding.remove(gone) || has_ended;
                     assert!(was_open, "{gone:?} was called off and is not open");
                 }
@@ -141,7 +141,7 @@ impl Laws {
                 WaitingFor::Join(_) | WaitingFor::Turn(_) => continue,
                 WaitingFor::Approval => command.is_some_and(|number| self.asked.contains(&number)),
                 WaitingFor::Signal(name) => done.state.awaiting.contains(name),
-                // Whoever looks at the run sees it.
+                // The hold is visible from outside.
                 WaitingFor::Held(_) => {
                     let names = &done.state.awaiting;
                     names
@@ -167,7 +167,7 @@ impl Laws {
         assert_eq!(held.len(), self.live.len(), "tokens are held twice: {held:?}");
         assert_eq!(held.into_iter().collect::<BTreeSet<_>>(), self.live);
         if memory.counter == 0 {
-            // Whoever asks a person has consumed its token, and goes on without one when the answer is there.
+            // A node that asks a person has consumed its token, and continues without one after the answer.
             assert!(memory.open.values().all(|visit| visit.consumed), "{memory:?}");
         }
     }

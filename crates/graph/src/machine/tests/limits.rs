@@ -1,4 +1,4 @@
-//! What a run may not exceed, each with its code.
+//! Limits of a run, each with its code.
 
 use serde_json::{Value, json};
 

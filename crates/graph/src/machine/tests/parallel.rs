@@ -1,4 +1,4 @@
-//! `parallel` over long lists: what the snapshot holds does not grow with them.
+//! `parallel` over long lists: the snapshot does not grow with the list.
 
 use rhythm_core::failure::codes as failures;
 use rhythm_core::fold::{Advance, End, Fold, RunState};
@@ -19,7 +19,7 @@ fn records(count: usize) -> Vec<Value> {
     (0..count).map(|n| json!({"id": format!("order-{n}"), "n": n, "note": text})).collect()
 }
 
-/// Each item is answered with what it is.
+/// Answers each item with the item itself.
 fn over(items: &[Value]) -> Script {
     script().inputs(json!(items)).with("p", items.iter().cloned())
 }
@@ -120,7 +120,7 @@ fn a_snapshot_of_the_format_before_goes_on() {
     stage.deliver(0);
     let snapshot = stage.state.snapshot.clone().unwrap();
     assert_eq!(snapshot.format, FORMAT);
-    // Of a short list everything but two counts is as it was.
+    // For a short list the older format differs only by two missing counts.
     let text = String::from_utf8(snapshot.open().unwrap().to_vec()).unwrap();
     let at_hand = text.find(",\"at_hand\":").unwrap();
     let end = at_hand + text[at_hand + 1..].find([',', '}']).unwrap() + 1;

@@ -1,5 +1,5 @@
-//! Patches that meet what is under way: joins with tokens, questions, many tasks at once, loops. What may not be changed is
-//! refused by the code that says why.
+//! Patches that meet work under way: joins with tokens, approvals, many tasks at once, loops. A forbidden
+//! change is refused with the code for its reason.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ fn remove(place: usize) -> Value {
     json!({"op": "remove", "path": format!("/nodes/{place}")})
 }
 
-/// After five seconds the token of b waits at d; w is under way, c is not.
+/// After five seconds the token of b waits at d. w is under way, c is not.
 fn diamond() -> Value {
     json!({"nodes": [
         {"id": "a", "type": "task", "dependents": ["b", "w"]}, {"id": "b", "type": "task", "dependents": ["d"]},
@@ -70,7 +70,7 @@ fn a_join_with_tokens_is_a_live_node_and_one_that_is_cut_off_is_unreachable() {
     }
 }
 
-/// Without waiting for anybody it goes on for more nodes than one step begins.
+/// Without waiting for any answer, the loop runs for more nodes than one step may begin.
 #[test]
 fn a_node_whose_token_is_in_the_queue_between_two_steps_is_live() {
     let graph = json!({"limits": {"max_hops": 5000}, "nodes": [
@@ -173,7 +173,7 @@ fn looping(waits: &str) -> Value {
 #[test]
 fn a_loop_that_may_have_fewer_passes_than_it_has_had_is_left_after_the_next() {
     let fewer = json!([set("/nodes/1/loop/max_iterations", json!(2))]);
-    // Three passes by then.
+    // Three passes have been made by then.
     let outcome = play(&looping("10s"), script().patched(35, "user:ann", fewer));
     assert_eq!((outcome.order, outcome.elapsed), (["l", "l", "l", "l", "t"].map(str::to_owned).to_vec(), 40));
 }

@@ -1,4 +1,5 @@
-//! Patches of a run: adopted whole and in time, or refused with the reason while the run goes on untouched.
+//! Patches of a run: adopted whole and immediately, or refused with the reason while the run goes on
+//! unchanged.
 
 use rhythm_core::event::EventData;
 use rhythm_core::id::MessageId;
@@ -136,7 +137,7 @@ fn diamond() -> Value {
 
 #[test]
 fn a_join_with_tokens_keeps_what_it_waits_for_within_reach() {
-    // c would still be waited for, but nothing would lead to it.
+    // c would still be waited for, but no path would lead to it.
     let cut = json!([{"op": "replace", "path": "/nodes/2/dependents", "value": ["x"]},
         {"op": "add", "path": "/nodes/-", "value": {"id": "x", "type": "task", "branch":
             {"rules": [{"condition": {"type": "cel", "expression": "false"}, "next_nodes": []}], "default": []}}},
@@ -145,7 +146,7 @@ fn a_join_with_tokens_keeps_what_it_waits_for_within_reach() {
     let stage = stage(&diamond(), script().patched(5, "user:ann", cut));
     assert_eq!(stage.patches(), ["join_unreachable"]);
     assert_eq!(stage.outcome().order, ["a", "b", "c", "d"]);
-    // The token of b would never be taken.
+    // The token of b would never be consumed.
     let deaf = json!([{"op": "replace", "path": "/nodes/4/dependencies", "value": ["c"]},
         {"op": "replace", "path": "/nodes/1/dependents", "value": []}]);
     assert_eq!(
@@ -290,7 +291,7 @@ fn a_condition_that_is_another_one_since_is_asked_anew() {
         stage.play();
         let put = |path: &str, value: Value| payload(&json!([{"op": "add", "path": path, "value": value}]));
         let patch = |operations| MessageBody::Patch(Patched { operations, reason: "mend".into() });
-        // Where it leads to is not what was asked.
+        // The targets are not part of the question, so it is not asked again.
         stage.expect(0, MessageId::new("p1"), patch(put("/nodes/0/branch/rules/0/next_nodes", json!(["z"]))));
         stage.play();
         assert_eq!(stage.order, ["a", "rhythm.sandbox"]);
@@ -309,7 +310,7 @@ fn the_answer_of_an_agent_waits_for_the_decision_about_what_it_sent_before() {
         {"id": "g", "type": "agent", "requires_approval": true, "dependents": ["b"]},
         {"id": "b", "type": "task", "dependents": []}]});
     let script = script().with("g", [json!("plain")]).patched(0, "agent:g", insert_c());
-    // Asking a person counts as well.
+    // Requesting an approval counts as an execution too.
     let undecided = stage(&graph, script.clone());
     assert_eq!(
         (undecided.outcome().order, undecided.outcome().counter),

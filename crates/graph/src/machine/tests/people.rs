@@ -1,4 +1,4 @@
-//! Questions to people: what they are asked, what their answers do, and what happens when nobody answers.
+//! Approvals: what people see, the effect of their decisions, and timeouts.
 
 use rhythm_core::event::EventData;
 use serde_json::{Value, json};

@@ -1,5 +1,6 @@
-//! Made graphs with made answers in a made order, messages that come again, patches and cancels at any time. Whatever they
-//! are, the laws hold after every message, a run ends or waits for something nobody gives it, and all three ways agree.
+//! Generated graphs with generated answers in a generated order, with repeated messages, and patches and
+//! cancels at any time. The laws hold after every message, a run ends or waits for an answer that never
+//! comes, and all three ways agree.
 #![allow(clippy::print_stderr, reason = "what was played is shown when a test fails, and on demand")]
 
 mod made;
@@ -15,12 +16,12 @@ use rhythm_core::message::Message;
 use super::stage::{Outcome, Stage, Stored, WAYS, Way, remember};
 use made::{Made, strips};
 
-/// Graphs that compile and are played; four tests of so many run side by side.
+/// Number of graphs that compile and are played in each test. Four such tests run side by side.
 const GRAPHS: u32 = 1_250;
-/// More messages than any of them needs.
+/// More messages than any run needs.
 const MOST_ROWS: usize = 5_000;
 
-/// Delivers what can be delivered in the order of the moves. Timers keep to their time.
+/// Delivers the deliverable messages in the order of the moves. Timers keep their time.
 fn perform(stored: &Arc<Stored>, made: &Made, way: Way) -> Stage {
     let mut stage = Stage::on(stored, made.script.clone(), way);
     let mut moves = made.moves.iter();
@@ -36,7 +37,7 @@ fn perform(stored: &Arc<Stored>, made: &Made, way: Way) -> Stage {
         {
             stage.send_again(message);
         }
-        // The start comes first, whoever else is early.
+        // The start is always the first message.
         let chosen = step.map_or(0, |step| usize::from(step.next)) % due.len();
         let place = if delivered.is_empty() { 0 } else { due[chosen] };
         let message = stage.pending[place].1.clone();
@@ -48,12 +49,12 @@ fn perform(stored: &Arc<Stored>, made: &Made, way: Way) -> Stage {
     stage
 }
 
-/// What there was to see of many runs.
+/// Statistics over many runs.
 #[derive(Debug, Default)]
 struct Tally {
     ends: BTreeMap<&'static str, usize>,
     kinds: BTreeMap<String, usize>,
-    /// Joins that took several tokens.
+    /// Number of joins that consumed several tokens.
     met: usize,
 }
 
@@ -102,8 +103,9 @@ fn play(first: u8) {
     }
     let tally = tally.into_inner();
     eprintln!("{GRAPHS} graphs: {tally:#?}");
-    // The runs are worth something: enough of them complete, fail, are cancelled, meet and are patched. None is left
-    // waiting, because in the end everybody answers; what they wait for on the way is one of the laws.
+    // Checks that the runs are varied enough: enough of them complete, fail, are cancelled, join and are
+    // patched. No run is left waiting, because every answer comes in the end; the laws check its waits on the
+    // way.
     for (end, least) in [("completed", 500), ("failed", 200), ("cancelled", 30)] {
         assert!(tally.ends.get(end).copied().unwrap_or_default() >= least, "{end}: {tally:#?}");
     }
@@ -113,7 +115,7 @@ fn play(first: u8) {
     assert!(tally.met >= 150, "{tally:#?}");
 }
 
-/// All there was to see of a run, with the nodes called `place0`, `place1` ... by their places.
+/// Returns everything observable about a run, with the nodes renamed to `place0`, `place1` ... by index.
 fn told_by_place(stage: &Stage, names: &[usize]) -> String {
     let outcome = stage.outcome();
     let failed = outcome.failure.as_ref().map(|failure| (&failure.code, &failure.kind));
@@ -136,7 +138,7 @@ fn told_by_place(stage: &Stage, names: &[usize]) -> String {
     told
 }
 
-/// Nothing goes by the names of nodes: which join goes on first, least of all.
+/// Checks that node names have no effect, for example on which join goes on first.
 #[test]
 fn a_run_comes_to_the_same_whatever_its_nodes_are_called() {
     let played = runner(GRAPHS / 2, 5).run(&strips(), |strips| {

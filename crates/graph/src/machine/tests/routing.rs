@@ -1,4 +1,4 @@
-//! Who decides where a result goes, and what is left of that in the history.
+//! Routing decisions, and their record in the history.
 
 use rhythm_core::event::EventData;
 use serde_json::json;
@@ -66,7 +66,8 @@ fn every_condition_leaves_its_verdict_and_one_that_cannot_be_evaluated_the_reaso
     assert_eq!(told, [("rule 1", false, true), ("rule 2", true, false)]);
 }
 
-/// By the node, by its metadata, in a loop and in a filter; where the node says otherwise the rule counts as not met.
+/// Covers the setting on the node and in the metadata, for a branch and a loop. Without it the condition
+/// counts as not met.
 #[test]
 fn a_node_may_fail_when_its_condition_cannot_be_evaluated() {
     let rule =

@@ -1,4 +1,4 @@
-//! Messages folded together give what they give one by one: the same history, the same commands, the same snapshot.
+//! Messages folded together give the same history, commands and snapshot as one by one.
 
 use rhythm_core::fold::{Advance, Advanced, Fold, RunState};
 use rhythm_core::message::Message;
@@ -16,7 +16,7 @@ fn fold(stage: &Stage, messages: &[Message], together: bool) -> (RunState, Vec<A
         let Ok(Advance::Advanced(mut advanced)) = step else { panic!("{step:?}") };
         state = advanced.state.clone();
         blobs.extend(advanced.blobs.iter().map(|(reference, bytes)| (reference.hash.clone(), bytes.clone())));
-        // Between the messages of one commit a snapshot may be behind.
+        // Between the messages of one commit the snapshot may be out of date.
         advanced.state.snapshot = None;
         all.push(*advanced);
         if all.last().is_some_and(|advanced| advanced.end.is_some()) {

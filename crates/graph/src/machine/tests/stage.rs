@@ -1,4 +1,4 @@
-//! A stage for one run: a clock that jumps, and answers by node.
+//! Test harness for one run: a clock that jumps, and scripted answers by node.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,18 +29,18 @@ pub enum Way {
 
 pub const WAYS: [Way; 3] = [Way::Straight, Way::Reloaded, Way::Twice];
 
-/// What happens outside, by node.
+/// Events outside the run, by node.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
     pub inputs: Value,
-    /// One for each start, the last for ever; nodes that are not here give `{}`.
+    /// One answer for each start; the last one repeats. Nodes without an entry answer `{}`.
     pub answers: BTreeMap<String, Vec<Result<Value, Failure>>>,
-    /// Nodes nobody answers.
+    /// Nodes that never get an answer.
     pub silent: Vec<String>,
     pub decisions: BTreeMap<String, Vec<Value>>,
     pub signals: Vec<(i64, String, Value)>,
     pub cancel_at: Option<i64>,
-    /// When, by whom, and what.
+    /// Time in seconds, author and operations.
     pub patches: Vec<(i64, String, Value)>,
 }
 
@@ -81,7 +81,7 @@ pub fn script() -> Script {
     Script::default()
 }
 
-/// Everything there is to compare.
+/// Everything that the three ways compare.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     pub status: &'static str,
@@ -93,7 +93,7 @@ pub struct Outcome {
     pub elapsed: i64,
 }
 
-/// A graph as it is stored: its source, and what was compiled of it.
+/// A stored graph: its source and its compiled form.
 #[derive(Debug)]
 pub struct Stored {
     source: String,
@@ -101,7 +101,7 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Nothing when it does not compile.
+    /// Returns `None` when the document does not compile.
     pub fn of(document: &Value) -> Option<Arc<Self>> {
         let source = document.to_string();
         let graph = compile(&source, &Context::default()).graph?;
@@ -123,9 +123,9 @@ pub struct Stage {
     pub end: Option<End>,
     pub now: i64,
     pub order: Vec<String>,
-    /// Inputs of tasks, in the order they were asked for.
+    /// Inputs of tasks, in the order they were requested.
     pub calls: Vec<(String, Value)>,
-    /// Tasks and children that were called off one by one.
+    /// Tasks and children that were cancelled individually.
     pub called_off: Vec<Command>,
     pub pending: Vec<(i64, Message)>,
     pub blobs: Blobs,
@@ -199,24 +199,25 @@ impl Stage {
         self.pending.push((at, Message { id, at: Timestamp(at), actor, trace: None, body }));
     }
 
-    /// A failed run is opened again.
+    /// Reopens a failed run.
     pub fn reopen(&mut self) {
         self.end = None;
         self.laws.reopen(&self.program, self.state.snapshot.as_ref().unwrap());
     }
 
-    /// Somebody answers for a node that nobody answered for.
+    /// Lets a silent or failing node answer from now on.
     pub fn answers(&mut self, node: &str) {
         self.script.silent.retain(|silent| silent != node);
         self.script.answers.retain(|name, answers| name != node || answers.iter().all(Result::is_ok));
     }
 
-    /// The message that comes next: the earliest, and of those the first that was planned.
+    /// Returns the next message: the earliest, and among equal times the first planned.
     fn next(&self) -> Option<usize> {
         self.deliverable().into_iter().min_by_key(|place| (self.pending[*place].0, *place))
     }
 
-    /// Messages that can be delivered now, whatever their time: signals wait until they are asked for.
+    /// Returns the messages that can be delivered now, whatever their time. Signals wait until the run awaits
+    /// them.
     pub fn deliverable(&self) -> Vec<usize> {
         let awaited = |message: &Message| match message.body.signal_name() {
             Some(name) => self.state.awaiting.contains(name),
@@ -244,7 +245,7 @@ impl Stage {
         }
     }
 
-    /// What has been delivered comes once more: it leaves a row, and changes nothing.
+    /// Delivers a message again. It must write one row and change nothing else.
     pub fn send_again(&mut self, message: &Message) {
         let before = self.state.clone();
         let again = self.step(message);
@@ -298,7 +299,7 @@ impl Stage {
         }
     }
 
-    /// As an engine does it: only what a step asks for is loaded, and all of it was stored before.
+    /// Advances as an engine does: only requested blobs are loaded, and all of them were stored before.
     fn advance(
         &self,
         program: &GraphProgram,
@@ -319,7 +320,7 @@ impl Stage {
         }
     }
 
-    /// Everybody outside does what is in the script.
+    /// Plays the outside world according to the script.
     fn react(&mut self, advanced: &Advanced) {
         let waiting = self.state.snapshot.as_ref().map(|snapshot| self.program.waiting(snapshot).unwrap());
         let waiting = waiting.unwrap_or_default();
@@ -446,7 +447,7 @@ impl Stage {
         }
     }
 
-    /// What every run keeps to, whatever its graph.
+    /// Checks the invariants of every run.
     pub fn check(&self) {
         let counter = recount(&self.history).unwrap();
         if let Some(snapshot) = &self.state.snapshot {
@@ -472,7 +473,7 @@ impl Stage {
         assert_eq!(replayed.unwrap(), self.state);
     }
 
-    /// Codes of refused patches, and `adopted` for the others.
+    /// Returns the codes of refused patches, and `adopted` for the others.
     pub fn patches(&self) -> Vec<&str> {
         let told = self.history.iter().filter_map(|event| match &event.data {
             EventData::PatchAdopted(_) => Some("adopted"),
@@ -486,7 +487,7 @@ impl Stage {
         self.history.iter().map(|event| event.data.kind()).collect()
     }
 
-    /// `from -> to` of every token, in order.
+    /// Returns `from>to` of every token, in order.
     pub fn path(&self) -> Vec<String> {
         let tokens = self.history.iter().filter_map(|event| match &event.data {
             EventData::NodeEmitted(token) => Some(token),
@@ -496,8 +497,8 @@ impl Stage {
     }
 }
 
-/// Keeps what may be delivered again. Worlds take a message only once by its id; what reaches a run again is the answer to
-/// something, or the last thing somebody sent.
+/// Records a message that may be delivered again. A world accepts a message id only once. The messages that
+/// can still repeat are answers and the last message sent from outside.
 pub fn remember(delivered: &mut Vec<Message>, message: Message) {
     let outside = |body: &MessageBody| matches!(body, MessageBody::Signal(_) | MessageBody::Patch(_));
     match message.body {
@@ -512,12 +513,12 @@ pub fn payload(value: &Value) -> Payload {
     Payload::of(value).unwrap()
 }
 
-/// Plays all three ways, which must agree, and gives what came of it.
+/// Plays all three ways, which must agree, and returns the outcome.
 pub fn play(document: &Value, script: Script) -> Outcome {
     stage(document, script).outcome()
 }
 
-/// The same, with everything that was seen.
+/// Plays all three ways and returns the whole stage of one.
 pub fn stage(document: &Value, script: Script) -> Stage {
     let mut stages = WAYS.map(|way| {
         let mut stage = Stage::new(document, script.clone(), way);
@@ -532,7 +533,7 @@ pub fn stage(document: &Value, script: Script) -> Stage {
     std::mem::replace(&mut stages[0], Stage::new(document, script, Way::Straight))
 }
 
-/// The fields of an outcome that most tables tell.
+/// Returns the failure code of an outcome, which most tests compare.
 pub fn code(outcome: &Outcome) -> &str {
     outcome.failure.as_ref().map_or("", |failure| &failure.code)
 }

@@ -1,5 +1,5 @@
-//! Work that is stopped, by a failure beside it or by a deadline: children, many tasks at once, questions to sandboxes,
-//! nodes that are held. What had been done by then is taken back.
+//! Work stopped by a failure beside it or by a deadline: children, many tasks at once, sandbox questions,
+//! held nodes. Work finished by then is undone.
 
 use rhythm_core::command::Command;
 use rhythm_core::id::{CommandId, MessageId};
@@ -95,7 +95,7 @@ fn items_of_one_node_share_its_deadline_and_are_not_tried_again_behind_it() {
             "retry": {"max_attempts": 3, "backoff_ms": 2000, "backoff_multiplier": 1, "jitter": 0},
             "limits": {"deadline_s": deadline}}]})
     };
-    // Each item fails once, and two seconds pass before it is tried again.
+    // Each item fails once and is retried after two seconds.
     let failing = || {
         let mut script = script();
         let failure = rhythm_core::failure::Failure::new("X", "it broke");

@@ -1,4 +1,4 @@
-//! Small graphs and what they do: the order of executions, the counter at the end, the output.
+//! Small graphs with the order of their executions, the final counter and the output.
 
 use serde_json::{Value, json};
 

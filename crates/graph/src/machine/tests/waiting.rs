@@ -1,4 +1,5 @@
-//! Joins: whom they wait for, when they stop waiting, and what happens to tokens of several rounds.
+//! Joins: which senders they wait for, when they stop waiting, and the handling of tokens from several
+//! rounds.
 
 use rhythm_core::message::{MessageBody, TaskCompleted};
 use serde_json::{Value, json};
@@ -35,7 +36,7 @@ fn an_open_question_and_a_running_delay_can_still_send() {
 
 #[test]
 fn a_token_from_somebody_else_runs_the_join_alone() {
-    // x is rejected into the join without being one of its dependencies.
+    // m is rejected into the join without being one of its dependencies.
     let graph = json!({"nodes": [
         {"id": "a", "type": "task", "dependents": ["b", "c", "m"]}, {"id": "b", "type": "task", "dependents": ["d"]},
         {"id": "c", "type": "task", "dependents": ["d"]},
@@ -68,7 +69,7 @@ fn a_loop_back_to_a_join_runs_it_alone_and_does_not_disturb_what_waits_there() {
 
 #[test]
 fn rounds_of_a_loop_meet_at_a_join_in_order() {
-    // Each round sends both ways; the join takes the first of each, then the next.
+    // Each round sends both ways. The join takes the first token of each sender, then the next.
     let graph = json!({"nodes": [
         {"id": "a", "type": "task", "dependents": ["b", "c"]}, {"id": "b", "type": "task", "dependents": ["d"]},
         {"id": "c", "type": "task", "dependents": ["d"]},
@@ -90,7 +91,8 @@ fn rounds_of_a_loop_meet_at_a_join_in_order() {
 
 #[test]
 fn several_tokens_of_one_sender_queue_up() {
-    // b is passed twice (it does not join), c once: the second of b goes on alone when nothing more can come.
+    // b runs twice because it does not join, c once. The second token of b goes on alone when no more can
+    // come.
     let graph = json!({"nodes": [
         {"id": "s", "type": "task", "dependents": ["x", "y", "c"]}, {"id": "x", "type": "task", "dependents": ["b"]},
         {"id": "y", "type": "task", "dependents": ["b"]},
@@ -119,7 +121,7 @@ fn a_join_takes_one_of_each_sender_however_many_of_one_came_first() {
 
 #[test]
 fn a_join_waits_for_the_one_who_can_send_when_another_cannot() {
-    // q is not chosen; y is led to by w, which is under way.
+    // q is not chosen. w is under way and leads to y.
     let graph = json!({"nodes": [
         {"id": "a", "type": "task", "dependents": ["b", "x", "w"]}, {"id": "b", "type": "task", "dependents": ["d"]},
         {"id": "x", "type": "task", "branch": {"rules": [{"condition": "false", "next_nodes": ["q"]}], "default": []}},
@@ -133,8 +135,8 @@ fn a_join_waits_for_the_one_who_can_send_when_another_cannot() {
 
 #[test]
 fn when_nothing_is_under_way_the_first_join_of_the_order_goes_on() {
-    // j and k wait for each other's paths: j's other dependency is only led to by k, k's only by j. q is led to by the
-    // loop alone. What they are called decides nothing.
+    // j and k wait for each other's paths: only k leads to j's other dependency, and only j to k's. Only the
+    // loop leads to q. The names must not matter.
     for (j, k) in [("j", "k"), ("k", "j")] {
         let graph = json!({"nodes": [
             {"id": "a", "type": "task", "dependents": [j, k]},
@@ -152,7 +154,7 @@ fn when_nothing_is_under_way_the_first_join_of_the_order_goes_on() {
 
 #[test]
 fn of_two_joins_that_get_nothing_more_the_first_of_the_order_goes_on_first() {
-    // x and y are chosen by nobody, so both joins go on with what a has sent.
+    // No branch chooses x or y, so both joins go on with the tokens of a.
     for (first, second) in [("j", "k"), ("k", "j")] {
         let graph = json!({"nodes": [
             {"id": "a", "type": "task", "dependents": [first, second, "c"]},

@@ -1,9 +1,10 @@
-//! How far apart the items of a rank are: as near to what they hang together with as their neighbours allow.
+//! Places the items of a rank horizontally: as near to the items they are connected to as their neighbours
+//! allow.
 
 use super::Plan;
 
 const ROUNDS: usize = 60;
-/// How strongly a loop holds what goes round it; an edge between two nodes pulls with 1.
+/// Pull of a loop on the bends of its back edge; an edge between two nodes pulls with 1.
 const NEARNESS: f64 = 0.2;
 
 pub fn spread(plan: &mut Plan) {
@@ -11,7 +12,7 @@ pub fn spread(plan: &mut Plan) {
     let mut below = above.clone();
     for (upper, lower) in &plan.links {
         let bends = [upper, lower].iter().filter(|item| plan.items[***item].bend).count();
-        // Long edges are to be straight first of all.
+        // Keeping long edges straight has priority.
         let weight = [1.0, 2.0, 40.0][bends];
         below[*upper].push((*lower, weight));
         above[*lower].push((*upper, weight));
@@ -28,7 +29,7 @@ pub fn spread(plan: &mut Plan) {
         let down = round % 2 == 0;
         for step in 0..plan.ranks.len() {
             let rank = if down { step } else { plan.ranks.len() - 1 - step };
-            // In the end both sides count.
+            // The last rounds use both sides.
             let sides = match (last, down) {
                 (true, _) => vec![&near, &above, &below],
                 (false, true) => vec![&near, &above],
@@ -39,8 +40,8 @@ pub fn spread(plan: &mut Plan) {
     }
 }
 
-/// Puts the items of a rank as near to their wishes as they fit side by side, in their order: neighbours whose wishes
-/// collide become one block that takes the middle of all its wishes.
+/// Places the items of a rank, in their order, as near to their wished positions as possible. Neighbours
+/// whose wishes collide form one block, placed at the average of its wishes.
 fn settle(plan: &mut Plan, rank: usize, sides: &[&Vec<Vec<(usize, f64)>>]) {
     struct Block {
         wish: f64,
@@ -79,7 +80,7 @@ fn settle(plan: &mut Plan, rank: usize, sides: &[&Vec<Vec<(usize, f64)>>]) {
     }
 }
 
-/// The distance of two neighbours' middles.
+/// Returns the smallest distance between the centres of two neighbours.
 fn room(plan: &Plan, left: usize, right: usize) -> f64 {
     let (left, right) = (&plan.items[left], &plan.items[right]);
     let gap = if left.bend && right.bend { 14.0 } else { 26.0 };

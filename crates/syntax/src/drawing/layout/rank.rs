@@ -1,9 +1,9 @@
-//! Which rank everything is in, and what stands left of what.
+//! Assigns every item its rank, and its order from left to right.
 
 use super::{ITEM_LIMIT, Item, Plan, Size, Sizes};
 use crate::drawing::{Drawing, Edge, EdgeKind};
 
-/// Room an edge takes where it passes other nodes.
+/// Space an edge takes where it passes other nodes.
 const BEND: Size = Size { width: 12.0, height: 0.0 };
 
 pub fn plan(drawing: &Drawing, sizes: &Sizes) -> Option<Plan> {
@@ -42,7 +42,7 @@ pub fn plan(drawing: &Drawing, sizes: &Sizes) -> Option<Plan> {
     Some(plan)
 }
 
-/// As far down as the longest way there; a label takes a rank of its own.
+/// Returns the rank of each node: the length of the longest path to it. A label takes a rank of its own.
 fn ranks(drawing: &Drawing) -> Vec<usize> {
     let mut ranks = vec![0; drawing.nodes.len()];
     let mut into: Vec<Vec<&Edge>> = vec![Vec::new(); drawing.nodes.len()];
@@ -56,8 +56,9 @@ fn ranks(drawing: &Drawing) -> Vec<usize> {
     ranks
 }
 
-/// Which side an edge passes other nodes on. What skips them passes on their right, what only waits for others to
-/// come to the same node stays on their left, and what goes round does so right of the whole loop.
+/// Returns the side on which an edge passes other nodes. An edge that skips nodes passes on their right. An
+/// edge that only joins others at the same node stays on their left. A loop's back edge passes on the right
+/// of the whole loop.
 fn lane(drawing: &Drawing, edge: &Edge) -> usize {
     match (edge.kind, edge.label.as_str()) {
         (EdgeKind::Back, _) => {

@@ -1,12 +1,12 @@
-//! Heights of the ranks, and the lines between what stands in them. Lines turn only between ranks, where nothing else
-//! is, and pass the ranks upright.
+//! Computes the heights of the ranks and the lines of the edges. Lines turn only between ranks, where nothing
+//! else is, and pass through ranks vertically.
 
 use std::fmt::Write;
 
 use super::{Frame, Layout, MARGIN, Plan, RANK_GAP, Size, Sizes};
 use crate::drawing::{Drawing, EdgeKind};
 
-/// A rank's room, from top to bottom.
+/// Vertical range of a rank.
 #[derive(Clone, Copy)]
 struct Band {
     top: f64,
@@ -49,7 +49,8 @@ fn bands(plan: &Plan) -> Vec<Band> {
     bands
 }
 
-/// Where each edge leaves its first node and reaches its last: apart from each other, in the order of what they lead to.
+/// Horizontal offsets at which each edge leaves its first node and enters its last one: spread out, in the
+/// order of their targets.
 struct Ports {
     out: Vec<f64>,
     into: Vec<f64>,
@@ -136,7 +137,7 @@ fn path(
     line.text
 }
 
-/// A line as it is drawn.
+/// An SVG path under construction.
 struct Line {
     text: String,
     x: f64,
@@ -155,7 +156,7 @@ impl Line {
         self.y = y;
     }
 
-    /// To another place, leaving and arriving upright.
+    /// Curves to another point, with vertical ends.
     fn turn(&mut self, (x, y): (f64, f64)) {
         if (x - self.x).abs() < 0.05 {
             return self.down_to(y);
@@ -165,7 +166,7 @@ impl Line {
         (self.x, self.y) = (x, y);
     }
 
-    /// Round to another place of the same height.
+    /// Curves around to another point of the same height.
     fn loop_to(&mut self, (x, y): (f64, f64), depth: f64) {
         let (first, second) = (self.y + depth, y + depth);
         let _ = write!(self.text, " C{:.1} {first:.1} {x:.1} {second:.1} {x:.1} {y:.1}", self.x);

@@ -1,4 +1,4 @@
-//! Checkers of graphs: tokens, and what nodes ask for and fail with.
+//! Checkers of graphs: token moves, tasks asked for by nodes, and failures.
 
 use rhythm_core::event::NodeToken;
 
@@ -29,7 +29,7 @@ fn tokens_objects_to_what_is_emitted_consumed_or_counted_wrongly_and_to_an_end_w
     see(vec![emit(1, (0, 1)), emit(2, (1, 2)), consume(1, (2, 1)), consume(2, (1, 0)), completed()]).unwrap();
     see(vec![emit(1, (0, 1)), emit(1, (1, 2))]).unwrap_err();
     see(vec![consume(1, (1, 0))]).unwrap_err();
-    // Not even when it was consumed before, and under another key.
+    // Not even when it was consumed before and the new row has another key.
     let again = EventData::NodeEmitted(moved(1, "again", (0, 1)));
     see(vec![emit(1, (0, 1)), consume(1, (1, 0)), again]).unwrap_err();
     see(vec![emit(1, (0, 1)), consume(1, (1, 0)), consume(1, (0, 0))]).unwrap_err();

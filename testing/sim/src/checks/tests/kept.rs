@@ -1,8 +1,8 @@
-//! What kept seeds found in the checkers themselves: something they objected to although it is as it should be.
+//! Regression tests for checkers: kept seeds in which a checker objected to correct behaviour.
 
 use super::*;
 
-/// A run that is claimed again and again by those to whom something happens.
+/// Claims a run several times, each time by a holder that a fault has struck.
 fn claimed_in_misfortune(check: &mut dyn Check, claims: std::ops::Range<u64>, luck: &mut Luck) {
     for claim in claims {
         luck.befalls(Owner(1), 0);

@@ -1,4 +1,4 @@
-//! Objections to what becomes of failures.
+//! Objections to dead letters that do not match their run.
 
 use rhythm_core::fold::Settled;
 
@@ -22,7 +22,7 @@ fn letter(fate: Fate, status: LetterStatus) -> DeadLetter {
     }
 }
 
-/// A run has handled the failure of its task.
+/// A checker that saw a run handle the failure of its task.
 fn handled() -> super::super::letters::Letters {
     let mut check = super::super::letters::Letters::default();
     let settled = vec![Settled { task: CommandId(1), handled: true }];

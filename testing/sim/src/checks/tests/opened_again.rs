@@ -1,4 +1,4 @@
-//! Runs that people open again after their end: to take back what they did, or to try a node with another config.
+//! Runs that operators reopen after their end, to compensate them or to retry a node with another config.
 
 use rhythm_core::event::ChildStarted;
 use rhythm_core::message::{ChildCompleted, Compensate, Patched};

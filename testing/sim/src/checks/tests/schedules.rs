@@ -1,4 +1,4 @@
-//! A schedule of every minute, and what `schedules` says to those that fire it.
+//! Objections of `schedules` to fires of a schedule that is due every minute.
 
 use rhythm_core::cron::{CatchUp, Overlap};
 
@@ -60,7 +60,7 @@ fn schedules_objects_to_a_minute_that_is_left_out_or_fired_twice() {
     controlled(&mut check, fire(&[1], 2), minute(1)).unwrap_err();
 }
 
-/// Found by seed 38453: late, and with the time its client had reckoned before, it names the same runs.
+/// Found by seed 38453: a late put with a time the client computed earlier names the same runs again.
 #[test]
 fn schedules_counts_anew_when_a_schedule_is_put_again() {
     let mut check = was_put();

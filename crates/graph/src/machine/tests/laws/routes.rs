@@ -1,4 +1,4 @@
-//! Where results go and what joins wait for, by the rows of the history and the graph alone.
+//! Checks the targets of results and the waits of joins, from the history and the graph alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +14,11 @@ use crate::machine::memory::Memory;
 pub struct GoneOn {
     join: NodeIndex,
     without: BTreeSet<String>,
-    /// Visits that were under way all the while.
+    /// Visits that were under way at the time.
     meanwhile: BTreeSet<VisitId>,
 }
 
-/// One result: the tokens it emitted, in order, and whose it was.
+/// One result: the tokens it emitted, in order, with the node and the visit.
 pub struct Routed<'a> {
     pub from: &'a str,
     pub emitted: Vec<&'a NodeToken>,
@@ -26,8 +26,8 @@ pub struct Routed<'a> {
 }
 
 impl Laws {
-    /// Rows tell of a result as its emitted tokens, then the consumed ones. Whoever asked a person consumed long before:
-    /// its visit is the one that is gone.
+    /// Splits the rows into results: the emitted tokens come first, then the consumed ones. A node that asked
+    /// a person consumed long before; its visit is the one that has gone.
     pub fn results<'a>(&self, done: &'a Advanced, before: &BTreeMap<VisitId, String>) -> Vec<Routed<'a>> {
         let mut results: Vec<Routed<'a>> = Vec::new();
         let mut emitted: Vec<&NodeToken> = Vec::new();
@@ -71,7 +71,7 @@ impl Laws {
         results
     }
 
-    /// A result goes where one of the node's exits leads; where a condition was asked, to the one it decided for.
+    /// Checks that a result goes to one of the node's exits, and after a condition to the exit it selected.
     pub fn held_to_routes(&self, graph: &Graph, result: &Routed<'_>, done: &Advanced) {
         let node = &graph.nodes[graph.find(result.from).unwrap()];
         let asks_people = node.human.is_some() && result.emitted.is_empty();
@@ -127,7 +127,8 @@ impl Laws {
         }
     }
 
-    /// A join takes one token of a sender. What it did not wait for must not come from anything that was under way then.
+    /// Checks that a join takes one token of each sender, and that a sender it did not wait for does not send
+    /// from work that was under way at that time.
     pub fn held_to_joins(
         &mut self,
         graph: &Graph,
@@ -172,7 +173,7 @@ impl Laws {
         }
     }
 
-    /// Whether the token comes from one of these visits by any way that does not pass the join.
+    /// Returns whether the token comes from one of these visits without passing the join.
     fn descends(&self, token: u64, from: &BTreeSet<VisitId>, join: &str) -> bool {
         let (mut next, mut seen) = (vec![token], BTreeSet::new());
         while let Some(token) = next.pop() {

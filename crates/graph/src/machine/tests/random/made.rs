@@ -1,6 +1,6 @@
-//! Graphs, everybody's answers and an order of events, made of bytes: a strip for each node and one for everything else.
-//! Zero always stands for the simplest choice, so what proptest makes of a failure by taking strips away and bytes
-//! towards zero is a smaller graph with less happening.
+//! Generates graphs, answers and an order of events from bytes: one strip for each node and one for the rest.
+//! Zero always selects the simplest choice, so when proptest shrinks a failure by removing strips and
+//! lowering bytes, the graph gets smaller and simpler.
 
 use std::fmt;
 
@@ -10,21 +10,22 @@ use serde_json::{Map, Value, json};
 
 use super::super::stage::{Script, script};
 
-/// Bytes a node is made of; whatever it wants beyond is zero.
+/// Bytes for one node. Further bytes are zero.
 const STRIP: usize = 40;
 const MOST_NODES: usize = 8;
 const MOST_MOVES: usize = 60;
-/// Whatever is silent, undecided or never signalled keeps a run waiting: few are.
+/// One in this many nodes is silent or fails its compensator. A silent node keeps a run waiting, so it is
+/// rare.
 const SELDOM: u8 = 25;
-/// Of so many runs one has answers that do not fit into its snapshot together.
+/// One in this many runs has answers that do not fit into its snapshot together.
 const LARGE: u8 = 150;
 
-/// What a graph is made of, whatever its nodes are called.
+/// The bytes of a graph, independent of the names of its nodes.
 #[derive(Clone)]
 pub struct Strips {
     nodes: Vec<Vec<u8>>,
     rest: Vec<u8>,
-    /// Numbers by which the names are put in another order; zeros leave it.
+    /// Numbers that shuffle the names; zeros keep the order.
     lots: Vec<u8>,
     moves: Vec<Move>,
 }
@@ -51,7 +52,7 @@ impl fmt::Debug for Made {
     }
 }
 
-/// Which of the messages that can come is next, and whether an old one comes again before it.
+/// Selects the next message among the deliverable ones, and whether an old one is repeated before it.
 #[derive(Clone, Copy, Debug)]
 pub struct Move {
     pub next: u8,
@@ -74,17 +75,17 @@ pub fn strips() -> impl Strategy<Value = Strips> {
 }
 
 impl Strips {
-    /// Nodes are called in the order of the document.
+    /// Names the nodes in the order of the document.
     pub fn in_order(&self) -> Made {
         self.named((0..self.nodes.len()).map(name).collect())
     }
 
-    /// Nodes are called in any order, so that what goes by name differs from what goes by place.
+    /// Names the nodes in a shuffled order, so that ordering by name differs from ordering by index.
     pub fn shuffled(&self) -> Made {
         self.named(self.names().into_iter().map(name).collect())
     }
 
-    /// The number in the name of each place.
+    /// Returns the number in the name of each node.
     pub fn names(&self) -> Vec<usize> {
         let mut places: Vec<usize> = (0..self.nodes.len()).collect();
         places.sort_by_key(|place| self.lots[*place]);
@@ -110,12 +111,12 @@ impl Strips {
 struct Draft<'a> {
     bytes: std::vec::IntoIter<u8>,
     place: usize,
-    /// Of the nodes, by their place.
+    /// Names of the nodes, by index.
     names: &'a [String],
 }
 
 impl Draft<'_> {
-    /// Conditions may look at nodes that are not there.
+    /// Returns the name of a node. Conditions may refer to nodes that do not exist.
     fn name(&self, place: usize) -> String {
         self.names.get(place).cloned().unwrap_or_else(|| name(place))
     }
@@ -124,12 +125,12 @@ impl Draft<'_> {
         self.bytes.next().unwrap_or_default() % limit
     }
 
-    /// Never on zero.
+    /// Returns true for one byte value in `sides`, never for zero.
     fn one_in(&mut self, sides: u8) -> bool {
         self.below(sides) == sides - 1
     }
 
-    /// Some of the nodes after this one.
+    /// Returns some of the nodes after this one.
     fn later(&mut self, most: u8) -> Vec<String> {
         let room = self.names.len() - self.place - 1;
         let wanted = if room == 0 { 0 } else { self.below(most + 1) };
@@ -282,7 +283,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Where an agent wants to go: mostly where it may; now and then it wants another graph.
+    /// Returns an agent's answer: mostly a permitted target, sometimes a forbidden one or a patch.
     fn choice(&mut self, node: &Value, n: u8) -> Value {
         let available = node["branch"]["available_next_nodes"].as_array().unwrap();
         let mut answer = json!({"n": n % 3, "next_nodes": available});
@@ -314,7 +315,7 @@ impl Draft<'_> {
             script.cancel_at = Some(i64::from(self.below(4)));
         }
         if self.one_in(LARGE) {
-            // By place: what the nodes are called must not matter.
+            // Keyed by index, because the names of the nodes must not matter.
             for (place, name) in self.names.iter().enumerate() {
                 let given = script.answers.get_mut(name).into_iter().flatten().flatten();
                 for (nth, answer) in given.filter(|answer| answer.is_object()).enumerate() {
