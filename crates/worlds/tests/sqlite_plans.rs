@@ -31,6 +31,8 @@ const SMALL: &[&str] = &[
     "SCAN task USING INDEX task_running",
     // The first due timers, up to the limit.
     "SCAN looked",
+    // One run and the runs below it.
+    "SCAN below",
     // The kinds and workflows that a claim names.
     "SCAN json_each",
     "SCAN (subquery",

@@ -76,7 +76,10 @@ impl Pair {
         self.ledger.taken[held].spent = true;
         let mut draft = Draft::fused(&row, &task);
         let sibling = |held: &Held<Taken>| {
-            held.is_of(who) && held.what.task.run.as_ref().is_some_and(|(owner, _)| *owner == run)
+            let other = &held.what.task;
+            // A repeated claim lists a task twice; no worker finishes it twice in one commit.
+            let is_sibling = other.run.as_ref().is_some_and(|(owner, _)| *owner == run) && other.id != task.id;
+            held.is_of(who) && is_sibling
         };
         let beside = Pick { back: 0, spent: false };
         if let Some(beside) = chosen(&self.ledger.taken, beside, sibling).filter(|_| second) {

@@ -54,7 +54,8 @@ impl Compiler<'_, '_> {
 
 /// Returns the first part of a text that looks like a reference and is not, with the intended reference.
 fn mistaken(text: &str) -> Option<(String, String)> {
-    if let Some(rest) = text.strip_prefix('$').filter(|rest| !rest.contains(char::is_whitespace)) {
+    let is_word = |rest: &&str| !rest.starts_with('{') && !rest.contains(char::is_whitespace);
+    if let Some(rest) = text.strip_prefix('$').filter(is_word) {
         let meant = read(rest).filter(|meant| *meant != text)?;
         return Some((text.to_owned(), meant));
     }

@@ -19,7 +19,7 @@ SELECT q.key, q.kind, q.workflow FROM (
     SELECT key FROM live_run WHERE run = ?2 AND tenant = ?1
     UNION ALL
     SELECT key FROM live_run WHERE run > ?2 || '.' AND run < ?2 || '/' AND tenant = ?1
-) l JOIN run_queue q ON q.key = l.key
+) below JOIN run_queue q ON q.key = below.key
 WHERE q.place = 1
 ORDER BY q.priority DESC, q.ready_at, q.ticket;
 -- name: taken
