@@ -5,8 +5,8 @@ use crate::task::TaskOptions;
 /// The most characters of a label.
 pub const MAX_LABEL: usize = 100;
 
-/// The tag in which a labelled child carries its label: listings show and filter it as any other.
-pub const TAG: &str = "label";
+/// Name of the run label in which a child keeps the label of the step that started it. Listings show it and filter by it.
+pub const CHILD_LABEL: &str = "label";
 
 /// Whether a text can be a label.
 pub fn fits(text: &str) -> bool {

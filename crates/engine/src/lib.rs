@@ -17,6 +17,7 @@ pub mod error;
 pub mod explain;
 pub mod host;
 pub mod inputs;
+pub mod labels;
 pub mod memory;
 pub mod meter;
 pub mod nearby;
