@@ -238,7 +238,7 @@ fn world_of_one(runtime: &Runtime) -> MemoryWorld {
         priority: 0,
         delay: Millis::ZERO,
         deadline: None,
-        tags: BTreeMap::new(),
+        labels: BTreeMap::new(),
         parent: None,
         actor: Actor("user:bench".into()),
         trace: None,

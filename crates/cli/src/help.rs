@@ -38,7 +38,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("verify", &["rhythm verify RUN"]),
     (
         "runs list",
-        &["rhythm runs list --status failed", "rhythm runs list --workflow order --tag customer=ann"],
+        &["rhythm runs list --status failed", "rhythm runs list --workflow order --label customer=ann"],
     ),
     ("runs show", &["rhythm runs show RUN"]),
     ("runs events", &["rhythm runs events RUN"]),

@@ -3,6 +3,8 @@
 use std::io::Read;
 
 use rhythm_core::{Millis, Payload, RetryPolicy, duration};
+use rhythm_engine::labels::started_by;
+use rhythm_engine::world::WantedLabel;
 
 use crate::errors::{CliError, CliResult};
 
@@ -121,6 +123,31 @@ pub fn pair(option: &str, text: &str) -> CliResult<(String, String)> {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
         _ => Err(CliError::BadValue(format!("{option} {text:?}: write KEY=VALUE"))),
     }
+}
+
+/// A tag, or a move of one (`main@v3`); a label of a run is refused.
+pub fn tag(text: &str) -> CliResult<String> {
+    if text.contains('=') {
+        return Err(CliError::BadValue(format!(
+            "--tag {text:?}: a tag is a name for a version of a workflow; a label of the run is --label {text}"
+        )));
+    }
+    Ok(text.to_owned())
+}
+
+/// The labels that --tag and --label want of runs.
+pub fn wanted_labels(started: Option<&str>, labels: &[String]) -> CliResult<Vec<WantedLabel>> {
+    let mut wanted = match started {
+        Some(named) => started_by(&tag(named)?),
+        None => Vec::new(),
+    };
+    for label in labels {
+        wanted.push(match label.contains('=') {
+            true => pair("--label", label).map(|(key, value)| WantedLabel::equal(&key, &value))?,
+            false => WantedLabel::present(label),
+        });
+    }
+    Ok(wanted)
 }
 
 /// Reads `NAME` or `NAME:LIMIT`.

@@ -1,6 +1,7 @@
 //! Prints answers: tables for people, one JSON document for programs. Stored text loses its control
 //! characters before it reaches a terminal.
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 
 use comfy_table::{Table as Grid, presets};
@@ -271,6 +272,12 @@ pub fn count(number: impl Into<u64>, one: &str) -> String {
         1 => format!("1 {one}"),
         many => format!("{many} {one}s"),
     }
+}
+
+/// Labels as people read them: `city=berlin team=blue`.
+pub fn shown_labels(labels: &BTreeMap<String, String>) -> String {
+    let pairs: Vec<String> = labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    pairs.join(" ")
 }
 
 /// Shortens a text to at most `most` characters.

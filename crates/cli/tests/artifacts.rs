@@ -211,7 +211,7 @@ fn a_move_of_a_tag_is_named_by_its_number(rig: &Rig) {
     let run_of = |named: &[&str]| {
         let run = rig.ok(&[&["start"], named].concat());
         let shown = rig.json(&["runs", "show", &run]);
-        (shown["version"].clone(), shown["tags"].clone())
+        (shown["version"].clone(), shown["labels"].clone())
     };
     let labels = |number: u64| json!({ "tag": "main", "tag_move": format!("v{number}") });
     let all: [(&[&str], usize, u64); 7] = [

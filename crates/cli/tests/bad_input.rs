@@ -198,7 +198,8 @@ fn wrong_values_are_refused_with_their_own_codes() {
     rig.fails(&["worker", "--threads", "1000000"], 2, "CLI008");
     rig.fails(&["tasks", "enqueue", "echo", "--retries", "-1"], 2, "CLI008");
     rig.fails(&["start", "order", "--tag", "novalue"], 3, "ENGINE020");
-    rig.fails(&["start", "order", "--tag", "=value"], 2, "CLI008");
+    rig.fails(&["start", "order", "--label", "novalue"], 2, "CLI008");
+    rig.fails(&["start", "order", "--label", "=value"], 2, "CLI008");
     rig.fails(&["--tenant", "", "runs", "list"], 2, "CLI008");
     rig.fails(&["runs", "events", "some", "--cursor", "x"], 2, "CLI008");
     rig.fails(&["tasks", "enqueue", ""], 2, "ENGINE010");

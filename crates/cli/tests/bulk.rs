@@ -31,10 +31,10 @@ fn a_run_is_started_for_each_line(rig: &Rig) {
     register(rig, "order", "return inputs\n");
     let lines: String = (0..700).map(|number| format!("{{\"id\": {number}}}\n")).collect();
     rig.write("in.ndjson", &format!("\u{feff}{lines}\n"));
-    let ids = rig.ok(&["start", "order", "--each", "@in.ndjson", "--tag", "from=file"]);
+    let ids = rig.ok(&["start", "order", "--each", "@in.ndjson", "--label", "from=file"]);
     assert_eq!((ids.lines().count(), runs(rig)), (700, 700));
     let last = rig.json(&["runs", "show", ids.lines().last().unwrap()]);
-    assert_eq!((&last["input"], &last["tags"]), (&json!({"id": 699}), &json!({"from": "file"})));
+    assert_eq!((&last["input"], &last["labels"]), (&json!({"id": 699}), &json!({"from": "file"})));
     let told = rig.json(&["start", "order", "--each", "@in.ndjson"]);
     let rows = told["rows"].as_array().unwrap();
     assert_eq!((rows.len(), &rows[0]["line"], rows[0]["run"].is_string()), (700, &json!(1), true));

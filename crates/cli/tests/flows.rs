@@ -252,7 +252,7 @@ fn items_of_a_list_can_be_told_apart(rig: &Rig) {
     let mut items: Vec<_> = children.as_array().unwrap().iter().map(|child| child["item"].as_u64()).collect();
     items.sort();
     assert_eq!(items, [Some(0), Some(1)]);
-    assert_eq!(children[0]["tags"]["label"], "Ship");
+    assert_eq!(children[0]["labels"]["label"], "Ship");
     let text = rig.ok(&["runs", "show", &run]);
     assert!(text.contains("Ship [0] (kid)") && text.contains("Ship [1] (kid)"), "{text}");
     let text = rig.ok(&["explain", &run]);
@@ -458,7 +458,7 @@ fn a_fork_goes_on_by_itself(rig: &Rig) {
     );
     rig.ok(&["verify", &fork]);
     assert_eq!(rig.json(&["runs", "show", &run]), ended, "the origin is left as it is");
-    let found = rig.json(&["runs", "list", "--tag", &format!("forked_from={run}@4")]);
+    let found = rig.json(&["runs", "list", "--label", &format!("forked_from={run}@4")]);
     assert_eq!(found["rows"][0]["id"], fork);
 
     // Forks at the start: the task runs again, under the new run's id.

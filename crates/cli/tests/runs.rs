@@ -18,9 +18,9 @@ fn explain(rig: &Rig, run: &str, code: &str) -> Value {
 fn a_run_completes_and_its_history_verifies(rig: &Rig) {
     register(rig, "greet", json!([{ "task": { "name": "echo", "input": { "n": 1 } } }, { "keep": "done" }]));
     let _worker = rig.worker(&[]);
-    let answer = rig.ok(&["start", "greet", "--input", r#"{"id": 7}"#, "--wait", "--tag", "shop=berlin"]);
+    let answer = rig.ok(&["start", "greet", "--input", r#"{"id": 7}"#, "--wait", "--label", "shop=berlin"]);
     assert!(answer.contains("done"), "{answer}");
-    let runs = rig.json(&["runs", "list", "--tag", "shop=berlin", "--status", "completed"]);
+    let runs = rig.json(&["runs", "list", "--label", "shop=berlin", "--status", "completed"]);
     let run = runs["rows"][0]["id"].as_str().unwrap();
     assert!(rig.ok(&["verify", run]).contains("history rows fold to what is stored"));
     let types: Vec<String> = rig.json(&["runs", "events", run])["rows"]

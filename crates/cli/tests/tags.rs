@@ -41,7 +41,7 @@ fn a_tag_is_moved_shown_rolled_back_and_removed(rig: &Rig) {
     assert_eq!(version_of(rig, &run), versions[1]);
     let back = rig.json(&["workflows", "tag", "live", "--rollback", "--reason", "too slow"]);
     assert_eq!(back["to"]["version"], json!(versions[0]));
-    let run = rig.ok(&["start", "order", "--tag", "live", "--tag", "shop=berlin"]);
+    let run = rig.ok(&["start", "order", "--tag", "live", "--label", "shop=berlin"]);
     assert_eq!(version_of(rig, &run), versions[0]);
     let moves = rig.json(&["workflows", "tag", "live", "--history"])["rows"].clone();
     let told: Vec<(&Value, &Value, &Value)> = moves
@@ -86,12 +86,76 @@ fn what_a_tag_cannot_do_is_said(rig: &Rig) {
     rig.fails(&["workflows", "tag", "live", "nothing"], 3, "ENGINE001");
     rig.fails(&["workflows", "tag", "live", "order@beef"], 3, "ENGINE013");
     rig.fails(&["start", "order", "--tag", "live", "--tag", "early"], 2, "CLI005");
-    rig.fails(&["start", "--tag", "shop=berlin"], 2, "CLI005");
+    rig.fails(&["start", "--label", "shop=berlin"], 2, "CLI005");
     rig.fails(&["start"], 2, "CLI005");
     rig.ok(&["--tenant", "ann", "workflows", "tags"]);
     rig.fails(&["--tenant", "ann", "start", "--tag", "live"], 3, "ENGINE020");
     let said = rig.run(&["run", "--tag", "live", "--input", "7"]);
     assert_eq!((said.code, said.stdout.trim()), (0, r#"{"config":{"task":"echo"},"input":7}"#), "{said:?}");
+}
+
+fn labels_of_runs_are_no_tags(rig: &Rig) {
+    registered(rig, &["echo"]);
+    rig.ok(&["workflows", "tag", "live", "order"]);
+    for command in [&["start", "order"][..], &["runs", "list"], &["runs", "retry", "--workflow", "order"]] {
+        let said = rig.fails(&[command, &["--tag", "shop=berlin"]].concat(), 2, "CLI008");
+        assert!(said.contains("a label of the run is --label shop=berlin"), "{said}");
+    }
+    let plain = rig.ok(&["start", "order"]);
+    let berlin = rig.ok(&["start", "order", "--label", "shop=berlin", "--label", "tier=gold"]);
+    let tagged = rig.ok(&["start", "--tag", "live", "--label", "shop=rome"]);
+    let shown = rig.json(&["runs", "show", &tagged]);
+    assert_eq!(shown["labels"], json!({"shop": "rome", "tag": "live", "tag_move": "v1"}));
+    assert_eq!(shown["tags"], Value::Null);
+    let found = |filter: &[&str]| {
+        let listed = rig.json(&[&["runs", "list"], filter].concat());
+        let rows = listed["rows"].as_array().unwrap().iter();
+        rows.map(|row| row["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(found(&[]), [&tagged[..], &berlin, &plain]);
+    assert_eq!(found(&["--label", "shop"]), [&tagged[..], &berlin]);
+    assert_eq!(found(&["--label", "shop=berlin"]), [&berlin[..]]);
+    assert_eq!(found(&["--label", "shop", "--label", "tier=gold"]), [&berlin[..]]);
+    assert_eq!(found(&["--tag", "live"]), [&tagged[..]]);
+    assert_eq!(found(&["--tag", "live@v1", "--label", "shop=rome"]), [&tagged[..]]);
+    assert_eq!(found(&["--tag", "live@v2"]), [""; 0]);
+    assert_eq!(found(&["--tag", "live", "--label", "shop=berlin"]), [""; 0]);
+    let listed = rig.ok(&["runs", "list"]);
+    assert!(listed.contains("LABELS") && listed.contains("shop=berlin tier=gold"), "{listed}");
+    rig.fails(&["runs", "list", "--label", "=berlin"], 2, "CLI008");
+}
+
+fn many_runs_are_tried_again_by_tag_and_label(rig: &Rig) {
+    rig.write("order.flow", "return await Task.run(\"fail\", {}, { retries: { max_attempts: 1 } })\n");
+    rig.ok(&["workflows", "register", "order.flow"]);
+    rig.ok(&["workflows", "tag", "live", "order"]);
+    let _worker = rig.worker(&[]);
+    let starts =
+        [&["order"][..], &["order", "--label", "shop=rome"], &["--tag", "live", "--label", "shop=rome"]];
+    let runs = starts.map(|start| rig.ok(&[&["start"], start].concat()));
+    for run in &runs {
+        rig.until(&["runs", "show", run], |shown| shown["status"] == "failed");
+    }
+    let tried = |filter: &[&str]| {
+        let all = ["runs", "retry", "--workflow", "order", "--dry-run"];
+        rig.json(&[&all, filter].concat())["count"].as_u64().unwrap()
+    };
+    assert_eq!((tried(&[]), tried(&["--label", "shop"]), tried(&["--tag", "live"])), (3, 2, 1));
+    assert_eq!((tried(&["--label", "shop=rome"]), tried(&["--label", "shop=oslo"])), (2, 0));
+}
+
+#[test]
+fn the_guide_lists_the_labels_that_the_engine_sets() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/operations.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let listed: Vec<&str> = page
+        .split("| label | what it holds |\n|---|---|\n")
+        .nth(1)
+        .expect("the table of labels")
+        .lines()
+        .map_while(|line| line.strip_prefix("| `")?.split('`').next())
+        .collect();
+    assert_eq!(listed, rhythm_engine::labels::RESERVED);
 }
 
 const GROW: &str = r#"[{"op": "add", "path": "/nodes/-", "value": {"id": "b", "type": "task", "config": {"task": "echo"}}},
@@ -188,6 +252,8 @@ fn a_patch_that_does_not_compile_registers_nothing(rig: &Rig) {
 on_both_worlds!(
     a_tag_is_moved_shown_rolled_back_and_removed,
     what_a_tag_cannot_do_is_said,
+    labels_of_runs_are_no_tags,
+    many_runs_are_tried_again_by_tag_and_label,
     a_workflow_is_patched_and_unpatched,
     a_patched_yaml_graph_differs_by_what_was_patched_alone,
     a_patch_of_a_tag_moves_the_tag_alone,

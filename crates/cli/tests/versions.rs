@@ -73,7 +73,7 @@ fn all_runs_a_filter_names_are_retried_with_a_version(rig: &Rig) {
     let tried = rig.json(&[&all[..], &["--dry-run"]].concat());
     assert_eq!((&tried["count"], &tried["refused"], &tried["dry_run"]), (&json!(3), &json!(0), &json!(true)));
     assert_eq!(rig.json(&["runs", "list", "--status", "failed"])["rows"].as_array().unwrap().len(), 3);
-    let none = rig.json(&[&all[..], &["--tag", "a=b"]].concat());
+    let none = rig.json(&[&all[..], &["--label", "a=b"]].concat());
     assert_eq!(none["count"], json!(0));
     assert!(rig.ok(&[&all[..], &["--status", "failed"]].concat()).contains("3 runs tried again"));
     for (n, run) in runs.iter().enumerate() {

@@ -145,15 +145,15 @@ pub async fn an_output_is_any_payload(stage: &dyn Stage) {
 
 pub async fn an_ended_run_keeps_what_people_ask_for(stage: &dyn Stage) {
     let play = Play::on(stage).await;
-    let tags = std::collections::BTreeMap::from([("team".to_owned(), "blue".to_owned())]);
+    let labels = std::collections::BTreeMap::from([("team".to_owned(), "blue".to_owned())]);
     let created_at = play.now().await;
-    let new = NewRun { tags: tags.clone(), priority: 2, deadline: Some(secs(99)), ..new_run("r") };
+    let new = NewRun { labels: labels.clone(), priority: 2, deadline: Some(secs(99)), ..new_run("r") };
     let run = play.start_as(new.clone()).await;
     stage.clock().advance(secs(5));
     play.done(&Draft::of(&play.claim().await).completed()).await;
     let picture = play.picture(&run).await;
     let summary = picture.summary;
-    assert_eq!((summary.tags, summary.priority, summary.created_at), (tags, 2, created_at));
+    assert_eq!((summary.labels, summary.priority, summary.created_at), (labels, 2, created_at));
     assert_eq!(summary.deadline_at, Some(created_at.plus(secs(99))));
     assert_eq!((summary.version, picture.input), (new.version, new.input));
     assert_eq!((summary.revision, summary.seq, summary.updated_at), (1, 2, play.now().await));

@@ -31,7 +31,7 @@ pub async fn a_fork_begins_where_its_history_ends(stage: &dyn Stage) {
     let picture = play.picture(&new.id).await;
     assert_eq!(picture.row.state, draft.item.state);
     assert_eq!((picture.summary.status, picture.summary.seq), (Status::Waiting, 3));
-    assert_eq!((&picture.input, &picture.summary.tags), (&new.input, &new.tags));
+    assert_eq!((&picture.input, &picture.summary.labels), (&new.input, &new.labels));
     assert_eq!(play.history(&new.id).await, draft.item.events);
     assert_eq!(
         picture.tasks.iter().map(|task| task.id.clone()).collect::<Vec<_>>(),

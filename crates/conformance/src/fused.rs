@@ -196,10 +196,10 @@ pub async fn a_fused_commit_may_end_its_run(stage: &dyn Stage) {
 pub async fn a_run_that_ends_with_a_fused_commit_is_kept_like_any_other(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let due = play.now().await.plus(secs(90));
-    let tags = std::collections::BTreeMap::from([("team".to_owned(), "blue".to_owned())]);
+    let labels = std::collections::BTreeMap::from([("team".to_owned(), "blue".to_owned())]);
     let mut tasks = Vec::new();
     for id in ["claimed", "fused"] {
-        let new = NewRun { tags: tags.clone(), priority: 2, deadline: Some(secs(99)), ..new_run(id) };
+        let new = NewRun { labels: labels.clone(), priority: 2, deadline: Some(secs(99)), ..new_run(id) };
         play.start_as(new).await;
         let draft = Draft::of(&play.claim().await).timer(2, due).awaiting(&["go"]).task(1);
         play.done(&draft).await;

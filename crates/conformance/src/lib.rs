@@ -488,6 +488,7 @@ macro_rules! conformance_tests {
                 a_run_that_takes_back_what_it_did_says_so
                 versions_are_listed_with_their_open_runs
                 runs_are_found_by_what_they_are
+                runs_are_found_by_all_of_their_labels
                 a_listed_run_is_the_one_of_its_picture
                 a_walk_through_tasks_meets_each_once
                 tasks_are_found_by_what_they_are

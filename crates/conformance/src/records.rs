@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rhythm_core::{Compensation, Status};
+use rhythm_core::{Compensation, RunId, Status};
 use rhythm_engine::world::*;
 
 use super::Stage;
@@ -73,14 +73,14 @@ pub async fn a_walk_through_runs_meets_each_once(stage: &dyn Stage) {
 
 pub async fn runs_are_found_by_what_they_are(stage: &dyn Stage) {
     let play = Play::on(stage).await;
-    let tags = |team: &str| BTreeMap::from([("team".to_owned(), team.to_owned())]);
+    let labels = |team: &str| BTreeMap::from([("team".to_owned(), team.to_owned())]);
     play.waiting("completed", Draft::completed).await;
     play.waiting("failed", Draft::failed).await;
     play.waiting("cancelled", Draft::cancelled).await;
     play.waiting("waiting", |draft| draft).await;
-    play.start_as(NewRun { tags: tags("blue"), ..new_run("blue") }).await;
+    play.start_as(NewRun { labels: labels("blue"), ..new_run("blue") }).await;
     play.claim().await;
-    play.start_as(NewRun { tags: tags("red"), workflow: "other".to_owned(), ..new_run("red") }).await;
+    play.start_as(NewRun { labels: labels("red"), workflow: "other".to_owned(), ..new_run("red") }).await;
     for status in ["completed", "failed", "cancelled", "waiting"] {
         let query = RunQuery { status: Status::parse(status), ..runs_query(&play) };
         assert_eq!(found(&play, query).await, [status]);
@@ -91,13 +91,47 @@ pub async fn runs_are_found_by_what_they_are(stage: &dyn Stage) {
     assert_eq!(found(&play, query).await, ["blue"]);
     let query = RunQuery { workflow: Some("other".to_owned()), ..runs_query(&play) };
     assert_eq!(found(&play, query).await, ["red"]);
-    let query = RunQuery { tag: Some(("team".to_owned(), "blue".to_owned())), ..runs_query(&play) };
-    assert_eq!(found(&play, query).await, ["blue"]);
-    let query = RunQuery { tag: Some(("team".to_owned(), "green".to_owned())), ..runs_query(&play) };
-    assert_eq!(found(&play, query).await, [""; 0]);
     let query = RunQuery { blocked: true, ..runs_query(&play) };
     assert_eq!(found(&play, query).await, [""; 0]);
     assert_eq!(found(&play, runs_query(&play)).await.len(), 6);
+}
+
+pub async fn runs_are_found_by_all_of_their_labels(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let start = async |id: &str, labels: &[(&str, &str)]| {
+        let labels = labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        play.start_as(NewRun { labels, ..new_run(id) }).await;
+    };
+    start("ended", &[("team", "blue"), ("city", "Berlin")]).await;
+    let claimed = play.claim().await;
+    play.done(&Draft::of(&claimed).completed()).await;
+    start("blue", &[("team", "blue"), ("city", "Köln")]).await;
+    start("red", &[("team", "red"), ("empty", "")]).await;
+    start("plain", &[]).await;
+    let (equal, present) = (WantedLabel::equal, WantedLabel::present);
+    for (labels, expected) in [
+        (vec![equal("team", "blue")], &["blue", "ended"][..]),
+        (vec![equal("team", "green")], &[]),
+        (vec![equal("blue", "team")], &[]),
+        (vec![present("team")], &["red", "blue", "ended"]),
+        (vec![present("colour")], &[]),
+        (vec![present("empty")], &["red"]),
+        (vec![equal("empty", "")], &["red"]),
+        (vec![equal("team", "")], &[]),
+        (vec![equal("team", "blue"), equal("city", "Berlin")], &["ended"]),
+        (vec![present("city"), equal("team", "blue")], &["blue", "ended"]),
+        (vec![present("city"), present("empty")], &[]),
+        (vec![equal("team", "blue"), equal("team", "red")], &[]),
+    ] {
+        let query = RunQuery { labels: labels.clone(), ..runs_query(&play) };
+        assert_eq!(found(&play, query).await, expected, "{labels:?}");
+    }
+    let both = vec![present("team"), equal("city", "Köln")];
+    let other = RunQuery { workflow: Some("other".to_owned()), labels: both, ..runs_query(&play) };
+    assert_eq!(found(&play, other).await, [""; 0]);
+    let child =
+        RunQuery { parent: Some(RunId::new("r")), labels: vec![present("team")], ..runs_query(&play) };
+    assert_eq!(found(&play, child).await, [""; 0]);
 }
 
 pub async fn a_listed_run_is_the_one_of_its_picture(stage: &dyn Stage) {

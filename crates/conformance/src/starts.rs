@@ -11,13 +11,13 @@ use super::play::*;
 
 pub async fn a_new_run_is_pending_and_begins_with_its_start(stage: &dyn Stage) {
     let play = Play::on(stage).await;
-    let tags = BTreeMap::from([("team".to_owned(), "blue".to_owned())]);
-    let new = NewRun { priority: 3, tags: tags.clone(), ..new_run("r") };
+    let labels = BTreeMap::from([("team".to_owned(), "blue".to_owned())]);
+    let new = NewRun { priority: 3, labels: labels.clone(), ..new_run("r") };
     let run = play.start_as(new.clone()).await;
     let created_at = play.now().await;
     let picture = play.picture(&run).await;
     assert_eq!(picture.summary.status, Status::Pending);
-    assert_eq!((picture.summary.priority, &picture.summary.tags), (3, &tags));
+    assert_eq!((picture.summary.priority, &picture.summary.labels), (3, &labels));
     assert_eq!((picture.row.revision, picture.row.arrived, picture.row.state.seq), (0, 0, 0));
     assert_eq!(picture.input, new.input);
 

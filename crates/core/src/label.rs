@@ -5,8 +5,8 @@ use crate::task::TaskOptions;
 /// Maximum length of a label in characters.
 pub const MAX_LABEL: usize = 100;
 
-/// Name of the tag that holds a child's label. Listings show and filter it like any other tag.
-pub const TAG: &str = "label";
+/// Name of the run label that holds the label of the step that started a child. Listings show it and filter by it.
+pub const CHILD_LABEL: &str = "label";
 
 /// Returns whether a text can be a label: not empty and at most [`MAX_LABEL`] characters.
 pub fn fits(text: &str) -> bool {

@@ -37,7 +37,7 @@ pub fn new_child(parent: &RunId, child: ChildSpec, definition: Definition) -> Ne
         priority: child.priority,
         delay: Millis::ZERO,
         deadline: child.deadline,
-        tags: child.label.into_iter().map(|label| (label::TAG.to_owned(), label)).collect(),
+        labels: child.label.into_iter().map(|label| (label::CHILD_LABEL.to_owned(), label)).collect(),
         parent: Some(Parent { run: parent.clone(), child: child.child }),
         actor: Actor::run(parent),
         trace: None,

@@ -60,7 +60,8 @@ pub struct StartRun {
     pub priority: i32,
     pub delay: Millis,
     pub deadline: Option<Millis>,
-    pub tags: BTreeMap<String, String>,
+    /// Key/value pairs by which people find the run. The engine sets some itself: see [`crate::labels`].
+    pub labels: BTreeMap<String, String>,
     pub trace: Option<String>,
 }
 
@@ -229,7 +230,7 @@ impl Client {
             priority: start.priority,
             delay: start.delay,
             deadline: start.deadline,
-            tags: start.tags,
+            labels: start.labels,
             parent: None,
             actor: self.actor.clone(),
             trace: start.trace,

@@ -461,7 +461,7 @@ fn timer_reason(timer: &TimerRow) -> Reason {
 
 fn child_reason(child: &RunSummary) -> Reason {
     let names = ("workflow", child.workflow.as_str(), child.id.as_str());
-    let label = child.tags.get(label::TAG).map(String::as_str);
+    let label = child.labels.get(label::CHILD_LABEL).map(String::as_str);
     let what = format!("{}, which is {}", label::told(names, label, ""), child.status.as_str());
     let command = Some(format!("rhythm explain {}", child.id));
     let about = child.parent.as_ref().map_or(About::Run, |parent| About::Child(parent.child));

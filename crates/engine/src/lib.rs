@@ -16,6 +16,7 @@ pub mod error;
 pub mod explain;
 pub mod host;
 pub mod inputs;
+pub mod labels;
 pub mod local_worker;
 pub mod memory;
 pub mod origins;

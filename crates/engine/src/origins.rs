@@ -8,7 +8,7 @@ use rhythm_core::event::{EventData, StepScheduled};
 use rhythm_core::{CommandId, Payload, RunId, TaskId, TenantId};
 use serde_json::Value;
 
-use crate::travel::origin_by_tags;
+use crate::travel::origin_by_labels;
 use crate::world::*;
 
 /// Number of history rows read at once.
@@ -46,9 +46,9 @@ impl Origins {
         Ok(())
     }
 
-    /// Records the origin of a fork that does not exist yet, from the tags it will have.
-    pub fn know(&self, fork: &RunId, tags: &BTreeMap<String, String>) {
-        lock(&self.of).insert(fork.clone(), origin_by_tags(tags).map(|forked| forked.from));
+    /// Records the origin of a fork that does not exist yet, from the labels it will have.
+    pub fn know(&self, fork: &RunId, labels: &BTreeMap<String, String>) {
+        lock(&self.of).insert(fork.clone(), origin_by_labels(labels).map(|forked| forked.from));
     }
 
     /// Returns the first task that requested this work, along the chain of forks.
@@ -85,7 +85,7 @@ impl Origins {
             return Ok(known.clone());
         }
         let Some(picture) = world.picture(tenant, fork).await? else { return Ok(None) };
-        let found = origin_by_tags(&picture.summary.tags).map(|forked| forked.from);
+        let found = origin_by_labels(&picture.summary.labels).map(|forked| forked.from);
         let mut known = lock(&self.of);
         if known.len() >= MOST_RUNS {
             known.clear();

@@ -5,6 +5,7 @@ use rhythm_core::Version;
 
 use crate::client::{Client, StartRun};
 use crate::error::EngineError;
+use crate::labels;
 use crate::world::*;
 
 /// Fewer digits than this are the number of a version and nothing else; more of them may also begin a hash.
@@ -131,8 +132,8 @@ impl Client {
         };
         // The run remembers the tag and its move, unless it has labels of those names itself.
         if let Some((tag, number)) = selected.tag {
-            start.tags.entry("tag".to_owned()).or_insert(tag);
-            start.tags.entry("tag_move".to_owned()).or_insert(format!("v{number}"));
+            start.labels.entry(labels::TAG.to_owned()).or_insert(tag);
+            start.labels.entry(labels::TAG_MOVE.to_owned()).or_insert(format!("v{number}"));
         }
         Ok(StartRun { workflow: selected.workflow, version: selected.version, ..start })
     }

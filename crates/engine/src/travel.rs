@@ -23,6 +23,7 @@ use rhythm_core::{Actor, CommitId, Failure, MessageId, Millis, Payload, RunId, T
 use crate::children::{new_child, pin};
 use crate::client::Client;
 use crate::error::EngineError;
+use crate::labels::FORKED_FROM;
 use crate::origins::Origins;
 use crate::plan::referred;
 use crate::programs::Programs;
@@ -32,9 +33,6 @@ use crate::world::*;
 
 pub use acted::Acted;
 use acted::Rest;
-
-/// Tag of a fork that names its origin: the run and the last event they share.
-pub const ORIGIN_TAG: &str = "forked_from";
 
 /// State of a run after an event.
 #[derive(Debug)]
@@ -79,14 +77,14 @@ pub async fn at(client: &Client, programs: &Programs, run: &RunId, seq: u64) -> 
     Ok(Moment { event: event.clone(), last: past.state.seq, past, place })
 }
 
-/// Returns the origin of a fork, from its tags; `None` for other runs.
+/// Returns the origin of a fork, from its labels; `None` for other runs.
 pub fn origin(run: &RunSummary) -> Option<Forked> {
-    origin_by_tags(&run.tags)
+    origin_by_labels(&run.labels)
 }
 
-/// Returns the origin that a run's tags name.
-pub fn origin_by_tags(tags: &BTreeMap<String, String>) -> Option<Forked> {
-    let (from, seq) = tags.get(ORIGIN_TAG)?.rsplit_once('@')?;
+/// Returns the origin that a run's labels name.
+pub fn origin_by_labels(labels: &BTreeMap<String, String>) -> Option<Forked> {
+    let (from, seq) = labels.get(FORKED_FROM)?.rsplit_once('@')?;
     Some(Forked { from: RunId::new(from), at_seq: seq.parse().ok()? })
 }
 
@@ -150,8 +148,8 @@ pub async fn fork(
     let then = version_then(&history, prefix.rows, &picture.row.version);
     let version = wish.version.clone().unwrap_or_else(|| then.clone());
     let summary = &picture.summary;
-    let mut tags = summary.tags.clone();
-    tags.insert(ORIGIN_TAG.to_owned(), format!("{run}@{last}"));
+    let mut labels = summary.labels.clone();
+    labels.insert(FORKED_FROM.to_owned(), format!("{run}@{last}"));
     let new = NewRun {
         id: id.clone(),
         workflow: summary.workflow.clone(),
@@ -162,7 +160,7 @@ pub async fn fork(
         delay: Millis::ZERO,
         // The fork gets as much time as its origin had.
         deadline: summary.deadline_at.map(|deadline| deadline.since(summary.created_at)),
-        tags,
+        labels,
         parent: None,
         actor: client.actor().clone(),
         trace: None,
@@ -190,7 +188,7 @@ pub async fn fork(
             wish.at
         )));
     }
-    let making = Making { client, id: &id, origin: run, origins: Origins::default(), tags: &new.tags };
+    let making = Making { client, id: &id, origin: run, origins: Origins::default(), labels: &new.labels };
     let mut begun = making.begin(past, last).await?;
     if version != then {
         let reason = format!("forked from {run}");
@@ -242,7 +240,7 @@ struct Making<'a> {
     id: &'a RunId,
     origin: &'a RunId,
     origins: Origins,
-    tags: &'a BTreeMap<String, String>,
+    labels: &'a BTreeMap<String, String>,
 }
 
 /// State, history and open work of the new run.
@@ -312,7 +310,7 @@ impl Making<'_> {
     async fn start(&self, open: Open, item: &mut CommitItem) -> Result<(), EngineError> {
         item.tasks = open.tasks.into_values().map(|task| new_task(self.id, task)).collect();
         let (world, tenant) = (&**self.client.world(), self.client.tenant());
-        self.origins.know(self.id, self.tags);
+        self.origins.know(self.id, self.labels);
         self.origins.name(world, tenant, &mut item.tasks).await?;
         item.timers = open.timers.into_values().collect();
         for child in open.children.into_values() {

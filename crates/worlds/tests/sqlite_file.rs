@@ -57,7 +57,7 @@ fn new_run(id: &str) -> NewRun {
         priority: 0,
         delay: Millis::ZERO,
         deadline: None,
-        tags: BTreeMap::from([("city".to_owned(), "Berlin".to_owned())]),
+        labels: BTreeMap::from([("city".to_owned(), "Berlin".to_owned())]),
         parent: None,
         actor: Actor("user:ann".into()),
         trace: None,
@@ -106,7 +106,7 @@ async fn a_database_in_memory_is_a_world_of_its_own() {
     assert_eq!(claim(&one).await.len(), 1);
     assert!(two.picture(&tenant(), &"r1".into()).await.unwrap().is_none());
     let picture = one.picture(&tenant(), &"r1".into()).await.unwrap().unwrap();
-    assert_eq!(picture.summary.tags["city"], "Berlin");
+    assert_eq!(picture.summary.labels["city"], "Berlin");
 }
 
 #[tokio::test]

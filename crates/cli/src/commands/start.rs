@@ -31,7 +31,7 @@ started unless every line is JSON that the workflow takes; those that are not ar
 pub struct Start {
     /// A registered workflow, also with a version (order@3, order@main), or a move of a tag (main@v3); may be left out where
     /// --tag names it
-    #[arg(required_unless_present = "tags")]
+    #[arg(required_unless_present = "tag")]
     workflow: Option<String>,
     /// What the run gets: JSON, @FILE, or - for standard input
     #[arg(long, value_name = "JSON")]
@@ -57,9 +57,12 @@ pub struct Start {
     /// Fail the run when it has not ended after this time
     #[arg(long, value_name = "DURATION")]
     deadline: Option<String>,
-    /// Start the version this tag of workflows points at; or KEY=VALUE, a tag to find the run by. May be repeated
-    #[arg(long = "tag", value_name = "TAG|KEY=VALUE")]
-    tags: Vec<String>,
+    /// Start the version this tag points at
+    #[arg(long, value_name = "TAG")]
+    tag: Option<String>,
+    /// Give the run this label, to find it by; may be repeated
+    #[arg(long = "label", value_name = "KEY=VALUE")]
+    labels: Vec<String>,
     /// Show the steps of the run as they happen, wait for its end and print its output
     #[arg(long)]
     wait: bool,
@@ -67,13 +70,9 @@ pub struct Start {
 
 impl Start {
     pub async fn run(self, settings: Settings) -> CliResult {
-        let (labels, versions): (Vec<&String>, Vec<&String>) =
-            self.tags.iter().partition(|tag| tag.contains('='));
-        if versions.len() > 1 || (versions.is_empty() && self.workflow.is_none()) {
-            let reason =
-                "name a workflow, or one tag that points at a version; labels of the run are KEY=VALUE";
-            return Err(CliError::Usage(reason.to_owned()));
-        }
+        let tag = self.tag.as_deref().map(input::tag).transpose()?;
+        let labels =
+            self.labels.iter().map(|label| input::pair("--label", label)).collect::<CliResult<_>>()?;
         let session = Session::open(&settings).await?;
         let workflow = self.workflow.unwrap_or_default();
         let version = match &self.version {
@@ -84,14 +83,14 @@ impl Start {
         };
         let start = StartRun {
             workflow,
-            tag: versions.first().map(|tag| (*tag).clone()),
+            tag,
             version,
             input: input::payload("--input", self.input.as_deref())?,
             key: self.key,
             priority: self.priority,
             delay: input::optional_duration("--delay", self.delay.as_deref())?.unwrap_or(Millis::ZERO),
             deadline: input::optional_duration("--deadline", self.deadline.as_deref())?,
-            tags: labels.into_iter().map(|tag| input::pair("--tag", tag)).collect::<CliResult<_>>()?,
+            labels,
             ..StartRun::default()
         };
         let session = Session::open(&settings).await?;

@@ -28,8 +28,8 @@ pub fn registered(version: u8) -> Definition {
 
 pub fn run_named(id: RunId, shape: &RunShape) -> NewRun {
     let (workflow, kind) = WORKFLOWS[usize::from(shape.workflow)];
-    let tags: BTreeMap<_, _> =
-        shape.tagged.then(|| ("team".to_owned(), "blue".to_owned())).into_iter().collect();
+    let labels: BTreeMap<_, _> =
+        shape.labelled.then(|| ("team".to_owned(), "blue".to_owned())).into_iter().collect();
     NewRun {
         workflow: workflow.to_owned(),
         kind,
@@ -37,7 +37,7 @@ pub fn run_named(id: RunId, shape: &RunShape) -> NewRun {
         priority: shape.priority,
         delay: shape.delay,
         deadline: shape.deadline,
-        tags,
+        labels,
         ..new_run(id.as_str())
     }
 }

@@ -32,7 +32,8 @@ impl Pair {
             RunQuery { status: Some(Status::Waiting), ..all.clone() },
             RunQuery { status: Some(Status::Failed), ..all.clone() },
             RunQuery { workflow: Some("other".to_owned()), ..all.clone() },
-            RunQuery { tag: Some(("team".to_owned(), "blue".to_owned())), ..all.clone() },
+            RunQuery { labels: vec![WantedLabel::equal("team", "blue")], ..all.clone() },
+            RunQuery { labels: vec![WantedLabel::present("team")], ..all.clone() },
             RunQuery { blocked: true, ..all },
         ];
         for query in queries {

@@ -111,7 +111,7 @@ pub struct RunShape {
     pub priority: i32,
     pub delay: Millis,
     pub deadline: Option<Millis>,
-    pub tagged: bool,
+    pub labelled: bool,
 }
 
 #[derive(Clone, Debug)]

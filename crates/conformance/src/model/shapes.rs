@@ -47,14 +47,14 @@ pub fn run() -> impl Strategy<Value = RunShape> {
         deadline,
         any::<bool>(),
     )
-        .prop_map(|(name, input, workflow, priority, delay, deadline, tagged)| RunShape {
+        .prop_map(|(name, input, workflow, priority, delay, deadline, labelled)| RunShape {
             name,
             input,
             workflow,
             priority,
             delay,
             deadline,
-            tagged,
+            labelled,
         })
 }
 

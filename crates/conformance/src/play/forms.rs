@@ -38,7 +38,7 @@ pub fn new_run(id: &str) -> NewRun {
         priority: 0,
         delay: Millis::ZERO,
         deadline: None,
-        tags: BTreeMap::new(),
+        labels: BTreeMap::new(),
         parent: None,
         actor: Actor("user:ann".to_owned()),
         trace: Some("00-trace-of-the-creator-01".to_owned()),

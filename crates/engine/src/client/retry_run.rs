@@ -230,7 +230,7 @@ impl Client {
             priority: 0,
             delay: Millis::ZERO,
             deadline: None,
-            tags: BTreeMap::new(),
+            labels: BTreeMap::new(),
             parent: Some(Parent { run: parent.summary.id.clone(), child }),
             actor: self.actor.clone(),
             trace: None,

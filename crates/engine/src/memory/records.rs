@@ -15,7 +15,7 @@ impl Tenant {
         let wanted = |run: &RunSummary| {
             query.status.is_none_or(|status| run.status == status)
                 && query.workflow.as_ref().is_none_or(|workflow| run.workflow == *workflow)
-                && query.tag.as_ref().is_none_or(|(key, value)| run.tags.get(key) == Some(value))
+                && query.labels.iter().all(|wanted| wanted.is_among(&run.labels))
                 && query.parent.as_ref().is_none_or(|id| run.parent.as_ref().is_some_and(|p| p.run == *id))
                 && (!query.blocked || run.blocked.is_some())
         };
@@ -50,7 +50,7 @@ impl Tenant {
             compensation: Compensation::of(status, row.awaiting()),
             cancelling: row.state.cancelling,
             priority: row.priority,
-            tags: live.tags.clone(),
+            labels: live.labels.clone(),
             parent: row.parent.clone(),
             created_at: row.created_at,
             updated_at: live.updated_at,

@@ -7,6 +7,7 @@ use rhythm_core::cron::{Cron, Overlap, due_fires};
 use rhythm_core::message::{Cancel, Message, MessageBody};
 use rhythm_core::{Actor, MessageId, Millis, RunId, TaskId, TenantId, Timestamp};
 
+use crate::labels;
 use crate::process::Process;
 use crate::world::*;
 
@@ -138,7 +139,7 @@ async fn starts(
                 priority: 0,
                 delay: Millis::ZERO,
                 deadline: None,
-                tags: BTreeMap::from([("schedule".to_owned(), schedule.name.clone())]),
+                labels: BTreeMap::from([(labels::SCHEDULE.to_owned(), schedule.name.clone())]),
                 parent: None,
                 actor: actor.clone(),
                 trace: None,

@@ -94,12 +94,37 @@ pub struct RunQuery {
     pub tenant: TenantId,
     pub status: Option<Status>,
     pub workflow: Option<String>,
-    pub tag: Option<(String, String)>,
+    /// Only runs that have all of these.
+    pub labels: Vec<WantedLabel>,
     pub parent: Option<RunId>,
     /// Only runs with a blocked code.
     pub blocked: bool,
     pub cursor: Option<String>,
     pub limit: usize,
+}
+
+/// A label that a run must have: any value of the key, or exactly this one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WantedLabel {
+    pub key: String,
+    pub value: Option<String>,
+}
+
+impl WantedLabel {
+    /// Wants exactly this value.
+    pub fn equal(key: &str, value: &str) -> Self {
+        Self { key: key.to_owned(), value: Some(value.to_owned()) }
+    }
+
+    /// Wants the key, with any value.
+    pub fn present(key: &str) -> Self {
+        Self { key: key.to_owned(), value: None }
+    }
+
+    pub fn is_among(&self, labels: &BTreeMap<String, String>) -> bool {
+        let found = labels.get(&self.key);
+        found.is_some_and(|found| self.value.as_ref().is_none_or(|value| found == value))
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -114,7 +139,7 @@ pub struct RunSummary {
     pub compensation: Compensation,
     pub cancelling: bool,
     pub priority: i32,
-    pub tags: BTreeMap<String, String>,
+    pub labels: BTreeMap<String, String>,
     pub parent: Option<Parent>,
     pub created_at: Timestamp,
     /// Time of the last write to the run.

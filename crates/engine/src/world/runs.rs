@@ -64,7 +64,8 @@ pub struct NewRun {
     pub delay: Millis,
     /// After this time a `deadline_reached` message arrives.
     pub deadline: Option<Millis>,
-    pub tags: BTreeMap<String, String>,
+    /// Key/value pairs by which people find the run.
+    pub labels: BTreeMap<String, String>,
     pub parent: Option<Parent>,
     pub actor: Actor,
     pub trace: Option<String>,

@@ -23,6 +23,7 @@ pub const MIGRATIONS: &[Migration] = &[
     migration!(6, "0006_repairs"),
     migration!(7, "0007_views"),
     migration!(8, "0008_artifacts"),
+    migration!(9, "0009_labels"),
 ];
 
 /// The schema version this build needs.

@@ -228,7 +228,7 @@ pub fn blocked(row: &mut Columns<'_>) -> Result<Option<Blocked>> {
     Ok(Some(Blocked { code, since: Timestamp(since.unwrap_or(0)), detail: detail.unwrap_or_default() }))
 }
 
-/// Columns: run, workflow, version, kind, status, paused, blocked (3), cancelling, priority, tags, parent
+/// Columns: run, workflow, version, kind, status, paused, blocked (3), cancelling, priority, labels, parent
 /// (2), created_at, updated_at, ended_at, deadline_at, revision, seq, awaiting, failure.
 pub fn run_summary(row: &mut Columns<'_>) -> Result<RunSummary> {
     let summary = RunSummary {
@@ -242,7 +242,7 @@ pub fn run_summary(row: &mut Columns<'_>) -> Result<RunSummary> {
         compensation: Compensation::None,
         cancelling: row.take()?,
         priority: row.take()?,
-        tags: row.json::<BTreeMap<String, String>>()?,
+        labels: row.json::<BTreeMap<String, String>>()?,
         parent: parent(row)?,
         created_at: row.time()?,
         updated_at: row.time()?,

@@ -70,8 +70,8 @@ fn insert_run(
         params![key, tenant.as_str(), new.kind.as_str(), new.workflow, new.priority, first, now.millis()],
     )?;
     tx.run(sql!("runs", "insert_start"), params![key, input, new.actor.0, new.trace])?;
-    for (name, value) in &new.tags {
-        tx.run(sql!("runs", "insert_tag"), params![key, name, value])?;
+    for (name, value) in &new.labels {
+        tx.run(sql!("runs", "insert_label"), params![key, name, value])?;
     }
     if let Some(due_at) = deadline_at {
         insert_timer(tx, key, &MessageId::deadline(), due_at, Some(MessageBody::DeadlineReached))?;

@@ -19,6 +19,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 5, name: "repairs", sql: include_str!("migrations/0005_repairs.sql") },
     Migration { version: 6, name: "views", sql: include_str!("migrations/0006_views.sql") },
     Migration { version: 7, name: "artifacts", sql: include_str!("migrations/0007_artifacts.sql") },
+    Migration { version: 8, name: "labels", sql: include_str!("migrations/0008_labels.sql") },
 ];
 
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -307,7 +307,7 @@ async fn schedule_is_whole(report: &mut Report, lab: &Lab, first: Timestamp) -> 
     });
     let of_schedule = |tag: Option<&String>| tag.is_some_and(|name| name == SCHEDULE);
     let runs = listing::runs(&lab.client).await?;
-    let started = runs.iter().filter(|run| of_schedule(run.tags.get("schedule"))).count() as u64;
+    let started = runs.iter().filter(|run| of_schedule(run.labels.get("schedule"))).count() as u64;
     report.hold(started == fired, || format!("{fired} fires started {started} runs"));
     report.figure("fires", fired);
     report.figure("fires counted as missed", missed);

@@ -10,7 +10,7 @@ use crate::commands::workflows::versions::numbered;
 use crate::config::Settings;
 use crate::errors::CliResult;
 use crate::input;
-use crate::output::{Words, short};
+use crate::output::{Words, short, shown_labels};
 use crate::session::Session;
 use crate::times::{lasted, relative};
 
@@ -26,8 +26,11 @@ pub struct List {
     /// Only runs of this workflow
     #[arg(long, value_name = "NAME")]
     workflow: Option<String>,
-    /// Only runs with this tag
-    #[arg(long, value_name = "KEY=VALUE")]
+    /// Only runs with this label; without =VALUE, with any value of it. May be repeated: all must fit
+    #[arg(long = "label", value_name = "KEY[=VALUE]")]
+    labels: Vec<String>,
+    /// Only runs that were started by this tag, or by this move of it (main@v3)
+    #[arg(long, value_name = "TAG")]
     tag: Option<String>,
     /// Only children of this run
     #[arg(long, value_name = "RUN")]
@@ -56,7 +59,7 @@ impl List {
             tenant: settings.tenant.clone(),
             status: self.status.map(status),
             workflow: self.workflow,
-            tag: self.tag.map(|tag| input::pair("--tag", &tag)).transpose()?,
+            labels: input::wanted_labels(self.tag.as_deref(), &self.labels)?,
             parent: self.parent.map(RunId::new),
             blocked: self.blocked,
             cursor: self.paging.cursor,
@@ -66,12 +69,11 @@ impl List {
         let page = numbered_page(&session, session.rhythm.world().list_runs(query).await?).await?;
         let now = session.now().await?;
         let words = Words {
-            columns: &["RUN", "WORKFLOW", "STATUS", "CREATED", "TOOK", "TAGS", "WHY"],
+            columns: &["RUN", "WORKFLOW", "STATUS", "CREATED", "TOOK", "LABELS", "WHY"],
             none: "no runs",
         };
         session.out.page(&page, words, |row| {
             let run = &row.run;
-            let tags: Vec<String> = run.tags.iter().map(|(key, value)| format!("{key}={value}")).collect();
             vec![
                 run.id.to_string(),
                 numbered(&run.workflow, row.version_number, &run.version),
@@ -79,7 +81,7 @@ impl List {
                 relative(now, run.created_at),
                 // For a live run this is the time since its creation.
                 lasted(run.ended_at.unwrap_or(now).since(run.created_at)),
-                tags.join(" "),
+                shown_labels(&run.labels),
                 run.failure
                     .as_ref()
                     .map(|failure| short(&failure.to_string(), SHOWN_REASON))

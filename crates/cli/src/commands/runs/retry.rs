@@ -26,7 +26,7 @@ loops and tries, and that reads no variable there which the run does not have; o
 sources are shown. --at-line names the statement that waits for what the run waits for. A graph's run fits when nothing is \
 under way at a node that the version does not have.
 
-Without RUN all runs of --workflow are tried, or those that --status and --tag leave of them; --dry-run says what would \
+Without RUN all runs of --workflow are tried, or those that --status, --label and --tag leave of them; --dry-run says what would \
 become of each.
 
 With --node a run of a graph is tried again at that node, which must be the one it failed of or is held for. With --config the \
@@ -47,8 +47,11 @@ pub struct Retry {
     /// With --workflow: only runs with this status; failed ones unless --version is given
     #[arg(long, requires = "workflow")]
     status: Option<StatusArg>,
-    /// With --workflow: only runs with this tag
-    #[arg(long, value_name = "KEY=VALUE", requires = "workflow")]
+    /// With --workflow: only runs with this label; without =VALUE, with any value of it. May be repeated: all must fit
+    #[arg(long = "label", value_name = "KEY[=VALUE]", requires = "workflow")]
+    labels: Vec<String>,
+    /// With --workflow: only runs that were started by this tag, or by this move of it (main@v3)
+    #[arg(long, value_name = "TAG", requires = "workflow")]
     tag: Option<String>,
     /// Say what would be done, and change nothing
     #[arg(long, conflicts_with = "node")]
@@ -181,7 +184,7 @@ impl Retry {
             tenant: session.client.tenant().clone(),
             status,
             workflow: Some(workflow),
-            tag: self.tag.as_ref().map(|tag| input::pair("--tag", tag)).transpose()?,
+            labels: input::wanted_labels(self.tag.as_deref(), &self.labels)?,
             parent: None,
             blocked: false,
             cursor: None,

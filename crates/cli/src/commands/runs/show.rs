@@ -13,7 +13,7 @@ use super::{places, position};
 use crate::commands::workflows::versions::{numbered, short_version};
 use crate::config::Settings;
 use crate::errors::CliResult;
-use crate::output::{Table, short};
+use crate::output::{Table, short, shown_labels};
 use crate::session::Session;
 use crate::times::{exact, relative};
 
@@ -146,7 +146,6 @@ async fn tell(session: &Session, shown: &Shown) -> CliResult {
     let run = &shown.summary;
     let time = |at: Timestamp| format!("{} ({})", exact(at), relative(now, at));
     let value = |payload: &Payload| short(payload.text().unwrap_or("(large)"), SHOWN);
-    let tags: Vec<String> = run.tags.iter().map(|(key, value)| format!("{key}={value}")).collect();
     let name = numbered(&run.workflow, shown.version_number, &run.version);
     session.out.details(&[
         ("run", run.id.to_string()),
@@ -158,7 +157,7 @@ async fn tell(session: &Session, shown: &Shown) -> CliResult {
         ("dismissed", shown.dismissed_at.map(time).unwrap_or_default()),
         ("deadline", run.deadline_at.map(time).unwrap_or_default()),
         ("priority", if run.priority == 0 { String::new() } else { run.priority.to_string() }),
-        ("tags", tags.join(" ")),
+        ("labels", shown_labels(&run.labels)),
         ("forked from", shown.forked.as_ref().map(origin_text).unwrap_or_default()),
         ("parent", run.parent.as_ref().map(|parent| parent.run.to_string()).unwrap_or_default()),
         ("events", run.seq.to_string()),
@@ -191,7 +190,7 @@ async fn tell(session: &Session, shown: &Shown) -> CliResult {
     let mut children = Table::new(&["CHILD", "WORKFLOW", "STATUS", "CREATED"]);
     for child in &shown.children {
         let created = relative(now, child.row.created_at);
-        let (row, label) = (&child.row, child.row.tags.get(label::TAG));
+        let (row, label) = (&child.row, child.row.labels.get(label::CHILD_LABEL));
         let workflow = label::shown(&row.workflow, label.map(String::as_str), child.item, None);
         children.row(vec![row.id.to_string(), workflow, state(row), created]);
     }

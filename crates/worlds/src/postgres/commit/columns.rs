@@ -211,7 +211,7 @@ pub struct RunColumns<'a> {
     pub input: Vec<String>,
     actor: Vec<&'a str>,
     trace: Vec<Option<&'a str>>,
-    tags: Vec<String>,
+    labels: Vec<String>,
     parent: Vec<Option<&'a str>>,
     parent_child: Vec<Option<i64>>,
     priority: Vec<i32>,
@@ -229,7 +229,7 @@ impl<'a> RunColumns<'a> {
         self.input.push(run.input.to_stored());
         self.actor.push(&run.actor.0);
         self.trace.push(run.trace.as_deref());
-        self.tags.push(json(&run.tags));
+        self.labels.push(json(&run.labels));
         self.parent.push(run.parent.as_ref().map(|parent| parent.run.as_str()));
         self.parent_child.push(run.parent.as_ref().map(|parent| number(parent.child.0)));
         self.priority.push(run.priority);
@@ -268,7 +268,7 @@ impl<'a> RunColumns<'a> {
             self.input,
             self.actor,
             self.trace,
-            self.tags,
+            self.labels,
             self.parent,
             self.parent_child,
             self.priority

@@ -1,4 +1,4 @@
--- Newest first. Live and ended runs are each limited to one page before they are merged.
+-- Newest first. $5 and $6 are keys and values of wanted labels; no value stands for every value. Live and ended runs are each limited to one page before they are merged.
 WITH live AS (
     SELECT r.place, r.id, r.workflow, r.version, r.kind,
         CASE WHEN r.claimed_by IS NOT NULL THEN 'running' WHEN r.last_commit IS NULL THEN 'pending' ELSE 'waiting' END AS status,
@@ -10,7 +10,9 @@ WITH live AS (
         AND ($3::text IS NULL OR $3 = CASE WHEN r.claimed_by IS NOT NULL THEN 'running'
             WHEN r.last_commit IS NULL THEN 'pending' ELSE 'waiting' END)
         AND ($4::text IS NULL OR r.workflow = $4)
-        AND ($5::text IS NULL OR r.tags::json ->> $5 = $6)
+        AND (cardinality($5::text[]) = 0 OR NOT EXISTS (
+            SELECT FROM unnest($5, $6::text[]) AS w (key, value)
+            WHERE r.tags::json ->> w.key IS NULL OR r.tags::json ->> w.key <> w.value))
         AND ($7::text IS NULL OR r.parent = $7)
         AND (NOT $8::bool OR r.blocked_code IS NOT NULL OR r.awaiting LIKE '%"@held:%')
     ORDER BY r.place DESC LIMIT $9
@@ -23,7 +25,9 @@ ended AS (
     WHERE r.tenant = $1 AND r.place < $2
         AND ($3::text IS NULL OR r.status = $3)
         AND ($4::text IS NULL OR r.workflow = $4)
-        AND ($5::text IS NULL OR r.tags::json ->> $5 = $6)
+        AND (cardinality($5::text[]) = 0 OR NOT EXISTS (
+            SELECT FROM unnest($5, $6::text[]) AS w (key, value)
+            WHERE r.tags::json ->> w.key IS NULL OR r.tags::json ->> w.key <> w.value))
         AND ($7::text IS NULL OR r.parent = $7)
         AND (NOT $8::bool OR r.blocked_code IS NOT NULL)
     ORDER BY r.place DESC LIMIT $9

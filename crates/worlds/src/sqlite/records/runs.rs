@@ -2,7 +2,7 @@
 
 use rhythm_core::event::Event;
 use rhythm_core::{RunId, Status, TenantId};
-use rhythm_engine::world::{AttemptRow, HistoryQuery, Page, RunQuery, RunSummary, WorldResult};
+use rhythm_engine::world::{AttemptRow, HistoryQuery, Page, RunQuery, RunSummary, WantedLabel, WorldResult};
 use rusqlite::params;
 
 use super::page::{before, page};
@@ -17,15 +17,19 @@ pub fn list_runs(sql: Sql<'_>, query: &RunQuery) -> WorldResult<Page<RunSummary>
     let status = query.status.map(Status::as_str);
     let parent = query.parent.as_ref().map(RunId::as_str);
     let (workflow, blocked) = (&query.workflow, query.blocked);
-    let keys: Vec<i64> = if let Some((name, value)) = &query.tag {
-        let tagged = params![tenant, cursor, limit, status, workflow, blocked, parent, name, value];
-        sql.all(sql!("records", "list_tagged"), tagged, |row| row.take())?
-    } else if parent.is_some() {
-        let children = params![tenant, cursor, limit, status, workflow, blocked, parent];
-        sql.all(sql!("records", "list_children"), children, |row| row.take())?
+    let labels = (!query.labels.is_empty()).then(|| wanted_labels(&query.labels));
+    let indexed =
+        query.labels.iter().find_map(|wanted| wanted.value.as_ref().map(|value| (&wanted.key, value)));
+    let keys: Vec<i64> = if let Some((name, value)) = indexed {
+        let labelled = params![tenant, cursor, limit, status, workflow, blocked, parent, labels, name, value];
+        sql.all(sql!("records", "list_labelled"), labelled, |row| row.take())?
     } else {
-        let wanted = params![tenant, cursor, limit, status, workflow, blocked];
-        sql.all(sql!("records", "list_runs"), wanted, |row| row.take())?
+        let wanted = params![tenant, cursor, limit, status, workflow, blocked, parent, labels];
+        let statement = match parent {
+            Some(_) => sql!("records", "list_children"),
+            None => sql!("records", "list_runs"),
+        };
+        sql.all(statement, wanted, |row| row.take())?
     };
     let mut found = Vec::with_capacity(keys.len());
     for key in keys {
@@ -33,6 +37,12 @@ pub fn list_runs(sql: Sql<'_>, query: &RunQuery) -> WorldResult<Page<RunSummary>
         found.extend(summary.map(|summary| (key, summary)));
     }
     Ok(page(found, query.limit))
+}
+
+/// Wanted labels as the statements read them: `[[key, value], ...]`.
+fn wanted_labels(labels: &[WantedLabel]) -> String {
+    let pairs: Vec<_> = labels.iter().map(|wanted| (&wanted.key, &wanted.value)).collect();
+    serde_json::json!(pairs).to_string()
 }
 
 pub fn history(sql: Sql<'_>, query: &HistoryQuery) -> WorldResult<Vec<Event>> {

@@ -1,26 +1,44 @@
 -- name: list_runs
+-- Labels are wanted as [[key, value], ...]; null stands for every value.
 SELECT l.key FROM live_run l JOIN run_queue q ON q.key = l.key
 WHERE l.tenant = ?1 AND l.key < ?2 AND (?5 IS NULL OR l.workflow = ?5) AND (NOT ?6 OR l.blocked_code IS NOT NULL OR l.awaiting LIKE '%"@held:%')
   AND (?4 IS NULL
        OR ?4 = CASE WHEN q.place = 2 THEN 'running' WHEN l.last_commit IS NOT NULL THEN 'waiting' ELSE 'pending' END)
+  AND (?8 IS NULL OR NOT EXISTS (
+       SELECT 1 FROM json_each(?8) w WHERE NOT EXISTS (
+           SELECT 1 FROM run_tag t WHERE t.key = l.key AND t.name = json_extract(w.value, '$[0]')
+             AND t.value = coalesce(json_extract(w.value, '$[1]'), t.value))))
 UNION ALL
 SELECT key FROM ended_run
 WHERE tenant = ?1 AND key < ?2 AND (?5 IS NULL OR workflow = ?5) AND (NOT ?6 OR blocked_code IS NOT NULL)
   AND (?4 IS NULL OR ?4 = status)
+  AND (?8 IS NULL OR NOT EXISTS (
+       SELECT 1 FROM json_each(?8) w WHERE NOT EXISTS (
+           SELECT 1 FROM run_tag t WHERE t.key = ended_run.key AND t.name = json_extract(w.value, '$[0]')
+             AND t.value = coalesce(json_extract(w.value, '$[1]'), t.value))))
 ORDER BY key DESC LIMIT ?3;
 -- name: list_children
 SELECT l.key FROM live_run l JOIN run_queue q ON q.key = l.key
 WHERE l.parent_run = ?7 AND l.tenant = ?1 AND l.key < ?2 AND (?5 IS NULL OR l.workflow = ?5) AND (NOT ?6 OR l.blocked_code IS NOT NULL OR l.awaiting LIKE '%"@held:%')
   AND (?4 IS NULL
        OR ?4 = CASE WHEN q.place = 2 THEN 'running' WHEN l.last_commit IS NOT NULL THEN 'waiting' ELSE 'pending' END)
+  AND (?8 IS NULL OR NOT EXISTS (
+       SELECT 1 FROM json_each(?8) w WHERE NOT EXISTS (
+           SELECT 1 FROM run_tag t WHERE t.key = l.key AND t.name = json_extract(w.value, '$[0]')
+             AND t.value = coalesce(json_extract(w.value, '$[1]'), t.value))))
 UNION ALL
 SELECT key FROM ended_run
 WHERE parent_run = ?7 AND tenant = ?1 AND key < ?2 AND (?5 IS NULL OR workflow = ?5) AND (NOT ?6 OR blocked_code IS NOT NULL)
   AND (?4 IS NULL OR ?4 = status)
+  AND (?8 IS NULL OR NOT EXISTS (
+       SELECT 1 FROM json_each(?8) w WHERE NOT EXISTS (
+           SELECT 1 FROM run_tag t WHERE t.key = ended_run.key AND t.name = json_extract(w.value, '$[0]')
+             AND t.value = coalesce(json_extract(w.value, '$[1]'), t.value))))
 ORDER BY key DESC LIMIT ?3;
--- name: list_tagged
+-- name: list_labelled
+-- The index of labels finds the runs that have this key and value; the other labels are checked of each.
 SELECT t.key FROM run_tag t
-WHERE t.name = ?8 AND t.value = ?9 AND t.key < ?2
+WHERE t.name = ?9 AND t.value = ?10 AND t.key < ?2
   AND (EXISTS (SELECT 1 FROM live_run l JOIN run_queue q ON q.key = l.key
                WHERE l.key = t.key AND l.tenant = ?1 AND (?5 IS NULL OR l.workflow = ?5)
                  AND (NOT ?6 OR l.blocked_code IS NOT NULL OR l.awaiting LIKE '%"@held:%') AND (?7 IS NULL OR l.parent_run = ?7)
@@ -30,6 +48,10 @@ WHERE t.name = ?8 AND t.value = ?9 AND t.key < ?2
                   WHERE e.key = t.key AND e.tenant = ?1 AND (?5 IS NULL OR e.workflow = ?5)
                     AND (NOT ?6 OR e.blocked_code IS NOT NULL) AND (?7 IS NULL OR e.parent_run = ?7)
                     AND (?4 IS NULL OR ?4 = e.status)))
+  AND NOT EXISTS (
+       SELECT 1 FROM json_each(?8) w WHERE NOT EXISTS (
+           SELECT 1 FROM run_tag o WHERE o.key = t.key AND o.name = json_extract(w.value, '$[0]')
+             AND o.value = coalesce(json_extract(w.value, '$[1]'), o.value)))
 ORDER BY t.key DESC LIMIT ?3;
 -- name: summary
 SELECT s.run, s.workflow, s.version, s.kind, s.status, s.paused, s.blocked_code, s.blocked_since, s.blocked_detail,

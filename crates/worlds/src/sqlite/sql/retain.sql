@@ -19,7 +19,7 @@ WHERE key IN (SELECT t.key FROM ended_run r JOIN task t ON t.task > r.run || ':'
 DELETE FROM ended_run WHERE key = ?1;
 -- name: start
 DELETE FROM run_start WHERE key = ?1;
--- name: tags
+-- name: labels
 DELETE FROM run_tag WHERE key = ?1;
 -- name: events
 DELETE FROM event WHERE run_key = ?1;

@@ -13,7 +13,7 @@ INSERT INTO run_queue (key, tenant, kind, workflow, priority, place, ready_at, t
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?1, 0, 0, 0);
 -- name: insert_start
 INSERT INTO run_start (key, input, actor, trace) VALUES (?1, ?2, ?3, ?4);
--- name: insert_tag
+-- name: insert_label
 INSERT INTO run_tag (key, name, value) VALUES (?1, ?2, ?3);
 -- name: insert_timer
 INSERT INTO timer (number, run_key, message, due_at, timer, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)

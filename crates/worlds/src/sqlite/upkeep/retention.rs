@@ -31,7 +31,7 @@ pub fn forget_run(tx: &Tx<'_>, key: i64) -> WorldResult<()> {
         sql!("retain", "held"),
         sql!("retain", "run"),
         sql!("retain", "start"),
-        sql!("retain", "tags"),
+        sql!("retain", "labels"),
         sql!("retain", "events"),
         sql!("retain", "inbox"),
         sql!("retain", "timers"),

@@ -48,14 +48,15 @@ fn page<T>(
 }
 
 pub async fn runs(link: &ReconnectingClient, query: RunQuery) -> WorldResult<Page<RunSummary>> {
-    let (tag, value) = query.tag.unzip();
+    let (keys, values): (Vec<String>, Vec<Option<String>>) =
+        query.labels.into_iter().map(|wanted| (wanted.key, wanted.value)).unzip();
     let params: &[Param<'_>] = &[
         &query.tenant.as_str(),
         &before(query.cursor.as_deref())?,
         &query.status.map(Status::as_str),
         &query.workflow,
-        &tag,
-        &value,
+        &keys,
+        &values,
         &query.parent.as_ref().map(RunId::as_str),
         &query.blocked,
         &wanted(query.limit),
@@ -79,7 +80,7 @@ pub fn run_summary(row: &Row) -> WorldResult<RunSummary> {
         compensation: Compensation::of(status, &awaiting),
         cancelling: row.get("cancelling"),
         priority: row.get("priority"),
-        tags: from_json("tags", row.get("tags"))?,
+        labels: from_json("tags", row.get("tags"))?,
         parent: parent.map(|(run, child)| Parent { run: RunId(run), child: CommandId(count(child)) }),
         created_at: time(row, "created_at"),
         updated_at: time(row, "updated_at"),
