@@ -78,7 +78,8 @@ impl Pair {
         let sibling = |held: &Held<Taken>| {
             let other = &held.what.task;
             // A repeated claim lists a task twice; no worker finishes it twice in one commit.
-            let is_sibling = other.run.as_ref().is_some_and(|(owner, _)| *owner == run) && other.id != task.id;
+            let is_sibling =
+                other.run.as_ref().is_some_and(|(owner, _)| *owner == run) && other.id != task.id;
             held.is_of(who) && is_sibling
         };
         let beside = Pick { back: 0, spent: false };
