@@ -61,7 +61,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
                 report.figure("calls that came too soon", 1);
                 queue.push_back((call, Some(give_up)));
                 if queue.iter().all(|(_, waits)| waits.is_some()) {
-                    // Every remaining call waits for a run to come further.
+                    // Every remaining call waits until a run advances.
                     tokio::time::sleep(Duration::from_millis(10)).await;
                 }
             }
