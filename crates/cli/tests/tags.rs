@@ -107,6 +107,12 @@ fn labels_of_runs_are_no_tags(rig: &Rig) {
     let shown = rig.json(&["runs", "show", &tagged]);
     assert_eq!(shown["labels"], json!({"shop": "rome", "tag": "live", "tag_move": "v1"}));
     assert_eq!(shown["tags"], Value::Null);
+    let view = format!("SELECT labels, tags, tag_name FROM runs WHERE run_id = '{tagged}'");
+    let [labels, tags, tag_name] = &rig.query(&view)[0][..] else { panic!("three columns") };
+    for column in [labels, tags] {
+        assert_eq!(serde_json::from_str::<Value>(column.as_ref().unwrap()).unwrap(), shown["labels"]);
+    }
+    assert_eq!(tag_name.as_deref(), Some("live"));
     let found = |filter: &[&str]| {
         let listed = rig.json(&[&["runs", "list"], filter].concat());
         let rows = listed["rows"].as_array().unwrap().iter();

@@ -1,4 +1,5 @@
--- Newest first. $5 and $6 are keys and values of wanted labels; no value stands for every value. Live and ended runs are each limited to one page before they are merged.
+-- Newest first. $5 and $6 are keys and values of wanted labels; no value stands for every value.
+-- Live and ended runs are each limited to one page before they are merged.
 WITH live AS (
     SELECT r.place, r.id, r.workflow, r.version, r.kind,
         CASE WHEN r.claimed_by IS NOT NULL THEN 'running' WHEN r.last_commit IS NULL THEN 'pending' ELSE 'waiting' END AS status,
