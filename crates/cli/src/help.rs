@@ -54,6 +54,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("runs retry", &["rhythm runs retry RUN"]),
     ("runs compensate", &["rhythm runs compensate RUN"]),
     ("runs dismiss", &["rhythm runs dismiss RUN"]),
+    ("runs delete", &["rhythm runs delete RUN --yes"]),
     (
         "tasks enqueue",
         &[

@@ -3,6 +3,7 @@
 
 mod compensating;
 mod deciding;
+mod finding;
 mod recovery;
 mod registration;
 mod replaying;
@@ -26,6 +27,7 @@ use crate::world::*;
 
 pub use compensating::TakingBack;
 pub use deciding::{Decide, Decision, Identity};
+pub use finding::base;
 pub use recovery::RetryRun;
 pub use registration::Rescheduled;
 pub use replaying::RetryNode;

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use clap::{Args, ValueEnum};
-use rhythm_core::{Compensation, RunId, Status};
+use rhythm_core::{Compensation, Status};
 use rhythm_engine::world::{NumberedVersion, Page, RunQuery, RunSummary};
 use serde::Serialize;
 
@@ -12,6 +12,7 @@ use crate::errors::CliResult;
 use crate::input;
 use crate::output::{Words, short};
 use crate::session::Session;
+use crate::short_ids::ShortIds;
 use crate::times::{lasted, relative};
 
 /// Of the reason why a run failed so much fits beside it; `runs show` has all of it.
@@ -52,28 +53,33 @@ enum StatusArg {
 
 impl List {
     pub async fn run(self, settings: Settings) -> CliResult {
+        let session = Session::read(&settings).await?;
+        let parent = match &self.parent {
+            Some(parent) => Some(session.client.find_run(parent).await?),
+            None => None,
+        };
         let query = RunQuery {
             tenant: settings.tenant.clone(),
             status: self.status.map(status),
             workflow: self.workflow,
             tag: self.tag.map(|tag| input::pair("--tag", &tag)).transpose()?,
-            parent: self.parent.map(RunId::new),
+            parent,
             blocked: self.blocked,
             cursor: self.paging.cursor,
             limit: usize::from(self.paging.limit),
         };
-        let session = Session::read(&settings).await?;
         let page = numbered_page(&session, session.rhythm.world().list_runs(query).await?).await?;
         let now = session.now().await?;
         let words = Words {
             columns: &["RUN", "WORKFLOW", "STATUS", "CREATED", "TOOK", "TAGS", "WHY"],
             none: "no runs",
         };
+        let ids = ShortIds::of(page.rows.iter().map(|row| &row.run.id.0));
         session.out.page(&page, words, |row| {
             let run = &row.run;
             let tags: Vec<String> = run.tags.iter().map(|(key, value)| format!("{key}={value}")).collect();
             vec![
-                run.id.to_string(),
+                ids.show(&run.id.0),
                 numbered(&run.workflow, row.version_number, &run.version),
                 state(run),
                 relative(now, run.created_at),
