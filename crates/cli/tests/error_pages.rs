@@ -50,7 +50,7 @@ fn failure_codes() -> Vec<String> {
 
 fn codes() -> BTreeSet<String> {
     let mut codes: BTreeSet<String> = failure_codes().into_iter().collect();
-    for krate in ["core", "engine", "worlds", "scenario", "rhythm", "cli"] {
+    for krate in ["core", "syntax", "flow", "graph", "engine", "worlds", "scenario", "rhythm", "cli"] {
         let mut files = Vec::new();
         rust_files(&root().join("crates").join(krate).join("src"), &mut files);
         for file in files {
