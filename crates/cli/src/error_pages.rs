@@ -16,8 +16,12 @@ pub fn find(code: &str) -> Option<Page> {
     PAGES.iter().find(same).map(|(code, text)| Page { code, text })
 }
 
-/// Whether a word has the form of our error codes, such as `FLOW007`. Generated run ids never have it.
+/// Whether a word has the form of our error codes, such as `FLOW007`. No generated run id has it, but the end of an id
+/// may look like it: `cadcc014`.
 pub fn looks_like_a_code(word: &str) -> bool {
+    if word.bytes().all(|letter| matches!(letter, b'0'..=b'9' | b'a'..=b'f')) {
+        return false;
+    }
     let letters = word.trim_end_matches(|letter: char| letter.is_ascii_digit());
     let digits = word.len() - letters.len();
     digits == 3 && letters.len() >= 3 && letters.bytes().all(|letter| letter.is_ascii_alphabetic())
@@ -119,6 +123,7 @@ mod tests {
             ("cli001".into(), true),
             ("order-7".into(), false),
             ("a1b2c3".into(), false),
+            ("cadcc014".into(), false),
         ] {
             assert_eq!(looks_like_a_code(&word), is_code, "{word}");
         }

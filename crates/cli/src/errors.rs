@@ -231,7 +231,8 @@ fn engine_exit(error: &EngineError) -> u8 {
         | EngineError::PastDeadline(_)
         | EngineError::VersionMisfit { .. } => 4,
         EngineError::Unconsidered { .. } | EngineError::AnswerKept { .. } => 5,
-        EngineError::TooLarge { .. }
+        EngineError::Ambiguous { .. }
+        | EngineError::TooLarge { .. }
         | EngineError::Misfit { .. }
         | EngineError::Refused { .. }
         | EngineError::NotPatchable(_)

@@ -48,13 +48,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("runs patch", &["rhythm runs patch RUN @patch.json --reason 'the old address is gone'"]),
     ("runs patches", &["rhythm runs patches RUN"]),
     ("runs signal", &["rhythm runs signal RUN approve --payload '{\"by\": \"ann\"}'"]),
-    ("runs delete", &["rhythm runs delete 01a0b1c2-0000-7000-8000-000000000000 --yes"]),
     ("runs cancel", &["rhythm runs cancel RUN --reason 'ordered twice'"]),
     ("runs pause", &["rhythm runs pause RUN"]),
     ("runs resume", &["rhythm runs resume RUN"]),
     ("runs retry", &["rhythm runs retry RUN"]),
     ("runs compensate", &["rhythm runs compensate RUN"]),
     ("runs dismiss", &["rhythm runs dismiss RUN"]),
+    ("runs delete", &["rhythm runs delete RUN --yes"]),
     (
         "tasks enqueue",
         &[

@@ -14,6 +14,7 @@ mod output;
 mod progress;
 mod scratch;
 mod session;
+mod short_ids;
 mod times;
 mod unified_diff;
 mod workflow_files;

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use rhythm::{Builder, Client, Rhythm};
-use rhythm_core::{Payload, Timestamp};
+use rhythm_core::{Payload, RunId, Timestamp};
 
 use crate::config::Settings;
 use crate::errors::CliResult;
@@ -61,6 +61,15 @@ impl Session {
     /// Returns a command to print, with the flags of this one.
     pub fn command(&self, command: &str) -> String {
         format!("{command}{}", self.flags)
+    }
+
+    /// The runs with these ids, or with ids that end so. All are found before one is touched.
+    pub async fn find_runs(&self, names: &[String]) -> CliResult<Vec<RunId>> {
+        let mut runs = Vec::with_capacity(names.len());
+        for name in names {
+            runs.push(self.client.find_run(name).await?);
+        }
+        Ok(runs)
     }
 
     pub async fn now(&self) -> CliResult<Timestamp> {

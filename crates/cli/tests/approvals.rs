@@ -54,7 +54,10 @@ fn a_question_is_listed_shown_and_answered_once(rig: &Rig) {
     let row = pending(rig, &run);
     assert_eq!((&row["node"], &row["visit"], &row["workflow"]), (&json!("ask"), &json!(1), &json!("g")));
     let name = format!("{run}/{}", row["approval"]);
-    assert!(rig.ok(&["approvals", "list", "--approver", "ann"]).contains(&name));
+    assert!(
+        rig.ok(&["approvals", "list", "--approver", "ann"]).contains(&name[28..]),
+        "its run's id is shortened"
+    );
     assert_eq!(rig.json(&["approvals", "list", "--approver", "carl"])["rows"], json!([]));
     let shown = rig.ok(&["approvals", "show", &name]);
     assert!(shown.contains("https://desk.example.com") && shown.contains(r#"{"sum": 12}"#), "{shown}");
@@ -136,4 +139,26 @@ fn a_link_shows_and_decides_for_one_person(rig: &Rig) {
     refused(run_as(rig, "x", &["approvals", "reject", "--token", token]), 4, "APPROVAL002");
 }
 
-on_both_worlds!(a_question_is_listed_shown_and_answered_once, a_link_shows_and_decides_for_one_person);
+/// Where approvals are shown: the option counts before the environment, and that before the file.
+fn the_base_of_a_link_is_the_nearest_one(rig: &Rig) {
+    let _worker = rig.worker(&[]);
+    let name = format!("{}/ask", asked(rig));
+    rig.write("rhythm.toml", "[approvals]\nlink_base = \"https://file.example.com\"\n");
+    let link = |variable: Option<&str>, base: &[&str]| {
+        let mut command = rig.command(&[&["approvals", "link", &name, "--for", "ann"], base].concat());
+        command.env("RHYTHM_LINK_KEY", KEY).envs(variable.map(|base| ("RHYTHM_LINK_BASE", base)));
+        let answer = rig::answer(command);
+        assert_eq!(answer.code, 0, "{answer:?}");
+        answer.stdout.split("/approvals/").next().unwrap_or_default().to_owned()
+    };
+    let variable = Some("https://variable.example.com");
+    assert_eq!(link(None, &[]), "https://file.example.com");
+    assert_eq!(link(variable, &[]), "https://variable.example.com");
+    assert_eq!(link(variable, &["--base", "https://option.example.com"]), "https://option.example.com");
+}
+
+on_both_worlds!(
+    a_question_is_listed_shown_and_answered_once,
+    a_link_shows_and_decides_for_one_person,
+    the_base_of_a_link_is_the_nearest_one,
+);

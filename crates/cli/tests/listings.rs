@@ -55,8 +55,9 @@ fn tables_are_columns_with_relative_times(rig: &Rig) {
     let task = rig.ok(&["tasks", "enqueue", "echo", "--queue", "mail", "--delay", "2h30m"]);
     let table = rig.ok(&["tasks", "list"]);
     let expected = format!(
-        "TASK                                  NAME  QUEUE  STATE    ATTEMPT  SINCE  CREATED\n\
-         {task}  echo  mail   delayed  1/3      in 2h  "
+        "TASK      NAME  QUEUE  STATE    ATTEMPT  SINCE  CREATED\n\
+         {}  echo  mail   delayed  1/3      in 2h  ",
+        &task[28..]
     );
     let created = table.strip_prefix(&expected).unwrap_or_else(|| panic!("{table}"));
     assert!(created == "now" || created.ends_with("s ago"), "{table}");

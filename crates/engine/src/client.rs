@@ -3,6 +3,7 @@
 
 mod compensate;
 mod decide_approval;
+mod find_run;
 mod register;
 mod retry_node;
 mod retry_run;
@@ -26,6 +27,7 @@ use crate::world::*;
 
 pub use compensate::TakingBack;
 pub use decide_approval::{Decide, Decision, Identity};
+pub use find_run::base;
 pub use register::Rescheduled;
 pub use retry_node::RetryNode;
 pub use retry_run::RetryRun;

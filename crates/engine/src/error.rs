@@ -15,6 +15,14 @@ pub enum EngineError {
     UnknownWorkflow(String),
     #[error("there is no run {0}")]
     UnknownRun(String),
+    #[error("the ids of several {kind}s end with {end}: {}{}", ids.join(", "), and_more(*more))]
+    Ambiguous {
+        kind: &'static str,
+        end: String,
+        ids: Vec<String>,
+        /// Number of ids that are not listed.
+        more: usize,
+    },
     #[error("there is no dead letter {0}")]
     UnknownLetter(String),
     #[error("there is no schedule named {0}")]
@@ -107,6 +115,10 @@ pub enum EngineError {
     Invalid(String),
 }
 
+fn and_more(more: usize) -> String {
+    if more == 0 { String::new() } else { format!(" and {more} more") }
+}
+
 fn but(failed: Option<&str>) -> String {
     failed.map(|node| format!(": {node} is")).unwrap_or_default()
 }
@@ -157,6 +169,7 @@ impl EngineError {
             Self::NodeNotFailed { .. } => "ENGINE024",
             Self::NotStopped(_) => "ENGINE025",
             Self::UnknownArtifact(_) => "ENGINE026",
+            Self::Ambiguous { .. } => "ENGINE027",
             Self::VersionMisfit { .. } => "VERSION001",
             Self::Compensated(_) => "COMPENSATION001",
             Self::Compensating(_) => "COMPENSATION002",
@@ -177,6 +190,7 @@ impl EngineError {
             Self::World(error) => error.advice(),
             Self::UnknownWorkflow(_) => "register the workflow first, or check its name",
             Self::UnknownRun(_) => "`rhythm runs list` shows the runs there are",
+            Self::Ambiguous { .. } => "write more of the id; the whole id always works",
             Self::UnknownLetter(_) => "`rhythm dead list` shows the dead letters there are",
             Self::UnknownSchedule(_) => "`rhythm schedules list` shows the schedules there are",
             Self::UnknownTask(_) => "`rhythm tasks list` shows the tasks there are",

@@ -1,12 +1,13 @@
-//! What comes after the first page of a history and the first failure of a task: on the reference world.
+//! What comes after the first page, the first visit and the first failure: on the reference world.
 
 mod rig;
 
 use rhythm_core::{Failure, Millis, RunId, WorkflowKind};
-use rhythm_engine::client::StartRun;
+use rhythm_engine::client::{Decide, Decision, StartRun};
 use rhythm_engine::explain::explain;
 use rhythm_engine::programs::Programs;
 use rhythm_engine::travel::{ForkRun, at, fork};
+use rhythm_engine::world::ApprovalState;
 use rig::Rig;
 use serde_json::json;
 
@@ -43,6 +44,31 @@ async fn a_history_of_more_than_a_page_is_read_whole() {
     assert!((601..=620).contains(&done), "{done}");
 }
 
+/// RUN/NODE means the question that waits, else the last one.
+#[tokio::test]
+async fn a_node_that_asked_twice_is_known_by_its_last_question() {
+    let rig = Rig::new();
+    rig.stage.on("a", |_, _| Ok(json!({})));
+    let again = json!({"type": "cel", "expression": "true"});
+    let graph = json!({"nodes": [
+        {"id": "draft", "type": "task", "config": {"task": "a"}, "dependents": ["ask"]},
+        {"id": "ask", "type": "human", "dependents": ["judge"]},
+        {"id": "judge", "type": "loop", "loop": {"condition": again,
+            "loop_back_to": "draft", "max_iterations": 2, "break_path": ["end"], "timeout_path": ["end"]}},
+        {"id": "end", "type": "task", "config": {"task": "a"}}]});
+    let run = start(&rig, "g", WorkflowKind::Graph, &graph.to_string()).await;
+    let first = rig.client.find_approval(&run, "ask").await.unwrap();
+    let decide = |approval, decision| Decide::new(run.clone(), approval, decision);
+    rig.client.decide(&decide(first.approval, Decision::Approve)).await.unwrap();
+    rig.settle().await;
+    let second = rig.client.find_approval(&run, "ask").await.unwrap();
+    assert!(second.approval > first.approval && second.state == ApprovalState::Pending);
+    rig.client.decide(&decide(second.approval, Decision::Approve)).await.unwrap();
+    rig.settle().await;
+    let last = rig.client.find_approval(&run, "ask").await.unwrap();
+    assert_eq!((last.approval, last.state), (second.approval, ApprovalState::Decided));
+}
+
 #[tokio::test]
 async fn explain_tells_the_last_failure_of_a_task_that_is_tried_again() {
     let rig = Rig::new();
@@ -72,4 +98,29 @@ async fn a_fork_has_as_long_as_its_origin_had() {
     assert_eq!(summary.deadline_at.unwrap().since(summary.created_at), Millis(60_000));
     rig.run_for(Millis(61_000)).await;
     assert_eq!(rig.failure(&forked).await, "DEADLINE_EXCEEDED");
+}
+
+/// A shortened id is looked for among the newest 10,000 runs, and only there.
+#[tokio::test]
+async fn the_end_of_an_id_names_one_of_the_newest_10_000_runs() {
+    let rig = Rig::new();
+    rig.register("main", json!({"steps": [{"signal": {"name": "go"}}]})).await;
+    let start = async |id: String| {
+        let wish = StartRun { workflow: "main".into(), id: Some(RunId(id)), ..StartRun::default() };
+        rig.client.start_run(wish).await.unwrap()
+    };
+    let first = start("the-first-one".into()).await;
+    for number in 1..10_000 {
+        start(format!("run-{number:05}")).await;
+    }
+    assert_eq!(rig.client.find_run("first-one").await.unwrap(), first);
+    assert_eq!(rig.client.find_run("first-one.3").await.unwrap().as_str(), "first-one.3");
+    let several = rig.client.find_run("-00001").await.unwrap();
+    assert_eq!(several.as_str(), "run-00001");
+    start("another-00001".into()).await;
+    let refused = rig.client.find_run("-00001").await.unwrap_err();
+    assert_eq!(refused.code(), "ENGINE027");
+    assert!(refused.to_string().ends_with("-00001: another-00001, run-00001"), "{refused}");
+    assert_eq!(rig.client.find_run("first-one").await.unwrap().as_str(), "first-one", "10,000 are newer");
+    assert_eq!(rig.client.find_run("the-first-one").await.unwrap(), first);
 }

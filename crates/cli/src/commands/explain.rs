@@ -1,5 +1,5 @@
 use clap::Args;
-use rhythm_core::{RunId, Status};
+use rhythm_core::Status;
 use rhythm_engine::explain::{Explanation, Reason, explain};
 use serde_json::json;
 
@@ -29,7 +29,7 @@ impl Explain {
             return Err(CliError::BadValue(format!("there is no code {}{near}", self.target)));
         }
         let session = Session::read(&settings).await?;
-        let mut explanation = explain(&session.client, &RunId::new(self.target)).await?;
+        let mut explanation = explain(&session.client, &session.client.find_run(&self.target).await?).await?;
         for reason in &mut explanation.reasons {
             reason.command = reason.command.take().map(|command| session.command(&command));
         }

@@ -1,5 +1,5 @@
 use clap::{Args, ValueEnum};
-use rhythm_core::{RunId, WorkflowKind};
+use rhythm_core::WorkflowKind;
 use rhythm_engine::definitions::{Content, beside};
 use rhythm_engine::tokens::states;
 use rhythm_flow::{drawing, examine};
@@ -139,7 +139,7 @@ fn draw_graph(name: String, graph: &Ir, states: &[Option<State>]) -> (String, Dr
 
 async fn drawn_run(settings: &Settings, run: &str) -> CliResult<(String, Drawing)> {
     let session = Session::read(settings).await?;
-    let picture = session.client.picture(&RunId::new(run)).await?;
+    let picture = session.client.picture(&session.client.find_run(run).await?).await?;
     match states(&session.client, &picture).await? {
         Some((graph, states)) => Ok(draw_graph(picture.summary.workflow, &graph, &states)),
         None => Err(CliError::BadValue(match picture.summary.kind {

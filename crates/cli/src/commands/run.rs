@@ -123,7 +123,7 @@ impl Run {
         is_scratch: bool,
     ) -> CliResult<RunId> {
         if let Some(run) = &self.resume {
-            return Ok(RunId::new(run));
+            return Ok(session.client.find_run(run).await?);
         }
         let target = self.target.as_deref().unwrap_or_default();
         let (workflow, version) = match workflow_files::is_file(target) {

@@ -24,6 +24,9 @@ use crate::errors::CliResult;
 
 /// Look at runs and steer them
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+RUN is the whole id of a run, or its last characters, as the tables show them: at least 6, and followed by the numbers of \
+a child (.3) where there are any. They are looked for among the newest 10,000 runs, and must fit one of them.")]
 pub enum Runs {
     List(list::List),
     Show(show::Show),

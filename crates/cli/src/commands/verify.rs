@@ -1,5 +1,4 @@
 use clap::Args;
-use rhythm_core::RunId;
 use rhythm_engine::programs::Programs;
 use rhythm_engine::verify::verify;
 use serde_json::json;
@@ -18,7 +17,7 @@ pub struct Verify {
 impl Verify {
     pub async fn run(self, settings: Settings) -> CliResult {
         let session = Session::read(&settings).await?;
-        let run = RunId::new(self.run);
+        let run = session.client.find_run(&self.run).await?;
         let verified = verify(&session.client, &Programs::default(), &run).await?;
         match verified.problem {
             Some(problem) => Err(CliError::Unverified { run: run.to_string(), problem }),

@@ -1,5 +1,4 @@
 use clap::{Args, ValueEnum};
-use rhythm_core::RunId;
 use rhythm_engine::world::{ApprovalQuery, ApprovalState};
 
 use crate::args::Paging;
@@ -7,6 +6,7 @@ use crate::config::Settings;
 use crate::errors::CliResult;
 use crate::output::Words;
 use crate::session::Session;
+use crate::short_ids::ShortIds;
 use crate::times::{relative, relative_or};
 
 /// List approvals, newest first
@@ -46,28 +46,33 @@ impl From<State> for ApprovalState {
 
 impl List {
     pub async fn run(self, settings: Settings) -> CliResult {
+        let session = Session::read(&settings).await?;
+        let run = match &self.run {
+            Some(run) => Some(session.client.find_run(run).await?),
+            None => None,
+        };
         let query = ApprovalQuery {
             tenant: settings.tenant.clone(),
             state: self.state.map(ApprovalState::from),
-            run: self.run.map(RunId::new),
+            run,
             approver: self.approver,
             cursor: self.paging.cursor,
             limit: usize::from(self.paging.limit),
         };
-        let session = Session::read(&settings).await?;
         let page = session.rhythm.world().list_approvals(query).await?;
         let now = session.now().await?;
         let words = Words {
             columns: &["APPROVAL", "NODE", "VISIT", "STATE", "APPROVERS", "ASKED", "UNTIL", "DECISION"],
             none: "no approvals: nobody was asked",
         };
+        let ids = ShortIds::of(page.rows.iter().map(|row| &row.run.0));
         session.out.page(&page, words, |row| {
             let decision = match (&row.decision, &row.decided_by) {
                 (Some(decision), Some(by)) => format!("{decision} by {by}"),
                 _ => String::new(),
             };
             vec![
-                format!("{}/{}", row.run, row.approval),
+                format!("{}/{}", ids.show(&row.run.0), row.approval),
                 row.node.clone(),
                 row.visit.to_string(),
                 row.state.as_str().to_owned(),

@@ -1,7 +1,6 @@
 //! The argument that names an approval.
 
 use clap::Args;
-use rhythm_core::RunId;
 use rhythm_engine::approval_link::{ApprovalLink, LinkKey};
 use rhythm_engine::world::ApprovalRow;
 
@@ -41,7 +40,8 @@ impl Which {
 pub async fn named(session: &Session, name: &str) -> CliResult<ApprovalRow> {
     match name.rsplit_once('/') {
         Some((run, approval)) if !run.is_empty() && !approval.is_empty() => {
-            Ok(session.client.find_approval(&RunId::new(run), approval).await?)
+            let run = session.client.find_run(run).await?;
+            Ok(session.client.find_approval(&run, approval).await?)
         }
         _ => Err(CliError::BadValue(format!("{name:?} names no approval: write RUN/NUMBER or RUN/NODE"))),
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
-use rhythm_core::{CommandId, RunId, TenantId};
+use rhythm_core::{CommandId, RunId};
 use rhythm_engine::world::{DeadLetter, DeadQuery};
 
 use crate::errors::CliResult;
@@ -27,9 +27,13 @@ impl Choice {
         self.run.is_some() || self.node.is_some() || self.queue.is_some()
     }
 
-    pub fn query(&self, tenant: TenantId) -> DeadQuery {
-        let (run, queue) = (self.run.clone().map(RunId::new), self.queue.clone());
-        DeadQuery { tenant, run, queue, ..DeadQuery::default() }
+    pub async fn query(&self, session: &Session) -> CliResult<DeadQuery> {
+        let run = match &self.run {
+            Some(run) => Some(session.client.find_run(run).await?),
+            None => None,
+        };
+        let (tenant, queue) = (session.client.tenant().clone(), self.queue.clone());
+        Ok(DeadQuery { tenant, run, queue, ..DeadQuery::default() })
     }
 
     /// Describes the selection in words.

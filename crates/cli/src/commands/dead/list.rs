@@ -8,6 +8,7 @@ use crate::config::Settings;
 use crate::errors::CliResult;
 use crate::output::{Words, short};
 use crate::session::Session;
+use crate::short_ids::ShortIds;
 use crate::times::relative;
 
 /// List dead letters, newest first
@@ -39,13 +40,13 @@ impl List {
         // Only letters have a queue, and later pages hold letters only.
         let by_task =
             self.choice.is_given() || self.paging.cursor.is_some() || status != LetterStatus::Pending;
+        let session = Session::read(&settings).await?;
         let query = DeadQuery {
             statuses: [status].into(),
             cursor: self.paging.cursor,
             limit: usize::from(self.paging.limit),
-            ..self.choice.query(settings.tenant.clone())
+            ..self.choice.query(&session).await?
         };
-        let session = Session::read(&settings).await?;
         let mut page = session.rhythm.world().list_dead(query).await?;
         page.rows = Nodes::default().keep(&session, page.rows, &self.choice).await?;
         let now = session.now().await?;
@@ -54,9 +55,10 @@ impl List {
             none: "no dead letters: nothing is out of attempts",
         };
         let held = if by_task { Vec::new() } else { held_runs(&session, &settings, &page.rows).await? };
+        let ids = ShortIds::of(page.rows.iter().map(|letter| &letter.task.0));
         session.out.page(&page, words, |letter| {
             vec![
-                letter.task.to_string(),
+                ids.show(&letter.task.0),
                 letter.options.shown(&letter.name),
                 letter.options.queue.clone(),
                 letter.fate.as_str().to_owned(),

@@ -61,14 +61,18 @@ impl Which {
         if self.tasks.is_empty() {
             return self.run_all(&session, verb).await;
         }
+        let mut tasks = Vec::with_capacity(self.tasks.len());
         for task in &self.tasks {
-            verb.apply(&session, &TaskId::new(task)).await?;
+            tasks.push(session.client.find_task(task).await?);
+        }
+        for task in &tasks {
+            verb.apply(&session, task).await?;
             if !session.out.is_json() && !session.out.is_quiet() {
                 session.out.line(format!("{} {task}", verb.past()))?;
             }
         }
         match session.out.is_json() {
-            true => session.out.json(&json!({ "done": verb.past(), "tasks": self.tasks })),
+            true => session.out.json(&json!({ "done": verb.past(), "tasks": tasks })),
             false => Ok(()),
         }
     }
@@ -104,8 +108,7 @@ impl Which {
     }
 
     async fn find(&self, session: &Session) -> CliResult<Vec<TaskId>> {
-        let tenant = session.client.tenant().clone();
-        let mut query = DeadQuery { limit: 500, ..self.choice.query(tenant) };
+        let mut query = DeadQuery { limit: 500, ..self.choice.query(session).await? };
         let (mut tasks, mut nodes) = (Vec::new(), Nodes::default());
         loop {
             let page = session.rhythm.world().list_dead(query.clone()).await?;

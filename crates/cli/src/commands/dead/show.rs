@@ -1,5 +1,5 @@
 use clap::Args;
-use rhythm_core::{Payload, TaskId};
+use rhythm_core::Payload;
 use rhythm_engine::world::{Fate, LetterStatus};
 use serde_json::json;
 
@@ -21,7 +21,7 @@ pub struct Show {
 impl Show {
     pub async fn run(self, settings: Settings) -> CliResult {
         let session = Session::read(&settings).await?;
-        let mut letter = session.client.dead_letter(&TaskId::new(self.task)).await?;
+        let mut letter = session.client.dead_letter(&session.client.find_task(&self.task).await?).await?;
         letter.input = session.loaded(letter.input).await?;
         if session.out.is_json() {
             let mut shown = serde_json::to_value(&letter).unwrap_or_default();

@@ -27,7 +27,7 @@ pub struct At {
 impl At {
     pub async fn run(self, settings: Settings) -> CliResult {
         let session = Session::read(&settings).await?;
-        let run = RunId::new(self.run);
+        let run = session.client.find_run(&self.run).await?;
         let moment = at(&session.client, &Programs::default(), &run, self.event).await?;
         match session.out.is_json() {
             true => session.out.json(&json!({

@@ -1,5 +1,4 @@
 use clap::Args;
-use rhythm_core::RunId;
 use serde_json::json;
 
 use crate::config::Settings;
@@ -23,7 +22,7 @@ pub struct Compensate {
 impl Compensate {
     pub async fn run(self, settings: Settings) -> CliResult {
         let session = Session::open(&settings).await?;
-        let run = RunId::new(self.run);
+        let run = session.client.find_run(&self.run).await?;
         let taking = session.client.compensate(&run, &self.reason).await?;
         let nodes = taking.nodes.join(", ");
         let text = match taking.cancelled {

@@ -1,5 +1,4 @@
 use clap::Args;
-use rhythm_core::RunId;
 use rhythm_engine::world::Control;
 use serde_json::json;
 
@@ -28,22 +27,23 @@ pub struct Delete {
 impl Delete {
     pub async fn run(self, settings: Settings) -> CliResult {
         let session = Session::open(&settings).await?;
+        let runs = session.find_runs(&self.runs).await?;
         if !self.yes {
-            for run in &self.runs {
-                session.client.picture(&RunId::new(run)).await?;
+            for run in &runs {
+                session.client.picture(run).await?;
             }
-            let runs = count(u64::try_from(self.runs.len()).unwrap_or(u64::MAX), "run");
+            let runs = count(u64::try_from(runs.len()).unwrap_or(u64::MAX), "run");
             return Err(CliError::Unconfirmed(format!("remove {runs} for good, with the runs below")));
         }
-        for run in &self.runs {
-            let (id, letters) = (RunId::new(run), self.with_letters);
+        for run in &runs {
+            let (id, letters) = (run.clone(), self.with_letters);
             session.client.control(Control::DeleteRun { run: id, letters }).await?;
             if !session.out.is_json() && !session.out.is_quiet() {
                 session.out.line(format!("run {run} is deleted"))?;
             }
         }
         match session.out.is_json() {
-            true => session.out.json(&json!({ "deleted": self.runs })),
+            true => session.out.json(&json!({ "deleted": runs })),
             false => Ok(()),
         }
     }

@@ -1,5 +1,4 @@
 use clap::Args;
-use rhythm_core::RunId;
 use rhythm_engine::world::{Control, Controlled};
 use serde_json::json;
 
@@ -20,15 +19,16 @@ pub struct Dismiss {
 impl Dismiss {
     pub async fn run(self, settings: Settings) -> CliResult {
         let session = Session::open(&settings).await?;
-        for run in &self.runs {
-            let text = match session.client.control(Control::DismissRun { run: RunId::new(run) }).await? {
+        let runs = session.find_runs(&self.runs).await?;
+        for run in &runs {
+            let text = match session.client.control(Control::DismissRun { run: run.clone() }).await? {
                 Controlled::Done => format!("run {run} is dismissed"),
                 Controlled::Unchanged => format!("run {run} was dismissed already"),
             };
             if !session.out.is_json() && !session.out.is_quiet() {
                 session.out.line(text)?;
             }
-            let letters = session.client.picture(&RunId::new(run)).await?.dead.len();
+            let letters = session.client.picture(run).await?.dead.len();
             if letters > 0 {
                 session
                     .out
@@ -36,7 +36,7 @@ impl Dismiss {
             }
         }
         match session.out.is_json() {
-            true => session.out.json(&json!({ "dismissed": self.runs })),
+            true => session.out.json(&json!({ "dismissed": runs })),
             false => Ok(()),
         }
     }

@@ -1,6 +1,6 @@
 use clap::Args;
 use rhythm_core::event::{EventData, StepRetrying};
-use rhythm_core::{Actor, CommandId, Event, RunId, Timestamp};
+use rhythm_core::{Actor, CommandId, Event, Timestamp};
 use rhythm_engine::world::{AttemptRow, HistoryQuery, Page};
 use serde::Serialize;
 
@@ -46,7 +46,7 @@ impl Events {
     pub async fn run(self, settings: Settings) -> CliResult {
         let from = self.paging.cursor.as_deref().map(parse_cursor).transpose()?;
         let session = Session::read(&settings).await?;
-        let run = RunId::new(self.run);
+        let run = session.client.find_run(&self.run).await?;
         if self.follow {
             return follow(&session, &run, from).await;
         }

@@ -1,5 +1,4 @@
 use clap::Args;
-use rhythm_core::RunId;
 use rhythm_engine::programs::Programs;
 use rhythm_engine::travel::{Acted, ForkRun, fork, latest, repeated};
 use serde_json::json;
@@ -54,7 +53,7 @@ impl Fork {
             None => None,
         };
         let session = Session::open(&settings).await?;
-        let (run, programs) = (RunId::new(self.run), Programs::default());
+        let (run, programs) = (session.client.find_run(&self.run).await?, Programs::default());
         let at = match self.at {
             Some(at) => at,
             None => latest(&session.client, &run).await?,

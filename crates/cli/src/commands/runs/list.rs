@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use clap::{Args, ValueEnum};
-use rhythm_core::{Compensation, RunId, Status};
+use rhythm_core::{Compensation, Status};
 use rhythm_engine::world::{NumberedVersion, Page, RunQuery, RunSummary};
 use serde::Serialize;
 
@@ -12,6 +12,7 @@ use crate::errors::CliResult;
 use crate::input;
 use crate::output::{Words, short, shown_labels};
 use crate::session::Session;
+use crate::short_ids::ShortIds;
 use crate::times::{lasted, relative};
 
 /// Number of characters of a failure in the table. `runs show` prints all of it.
@@ -55,27 +56,32 @@ enum StatusArg {
 
 impl List {
     pub async fn run(self, settings: Settings) -> CliResult {
+        let session = Session::read(&settings).await?;
+        let parent = match &self.parent {
+            Some(parent) => Some(session.client.find_run(parent).await?),
+            None => None,
+        };
         let query = RunQuery {
             tenant: settings.tenant.clone(),
             status: self.status.map(status),
             workflow: self.workflow,
             labels: input::wanted_labels(self.tag.as_deref(), &self.labels)?,
-            parent: self.parent.map(RunId::new),
+            parent,
             blocked: self.blocked,
             cursor: self.paging.cursor,
             limit: usize::from(self.paging.limit),
         };
-        let session = Session::read(&settings).await?;
         let page = numbered_page(&session, session.rhythm.world().list_runs(query).await?).await?;
         let now = session.now().await?;
         let words = Words {
             columns: &["RUN", "WORKFLOW", "STATUS", "CREATED", "TOOK", "LABELS", "WHY"],
             none: "no runs",
         };
+        let ids = ShortIds::of(page.rows.iter().map(|row| &row.run.id.0));
         session.out.page(&page, words, |row| {
             let run = &row.run;
             vec![
-                run.id.to_string(),
+                ids.show(&run.id.0),
                 numbered(&run.workflow, row.version_number, &run.version),
                 state(run),
                 relative(now, run.created_at),

@@ -51,7 +51,7 @@ impl Patch {
         let given = self.operations.as_deref();
         let given = given.map(|given| input::payload("OPERATIONS", Some(given))).transpose()?;
         let session = Session::open(&settings).await?;
-        let run = RunId::new(self.run);
+        let run = session.client.find_run(&self.run).await?;
         let operations = match (given, self.undo) {
             (Some(given), _) => given,
             (None, Some(number)) => undo(&session.client, &run, number).await?,

@@ -1,5 +1,4 @@
 use clap::Args;
-use rhythm_core::RunId;
 use rhythm_engine::error::EngineError;
 use rhythm_engine::patches::{Link, PatchOutcome, RunPatch, chain};
 use serde_json::json;
@@ -23,7 +22,7 @@ pub struct Patches {
 impl Patches {
     pub async fn run(self, settings: Settings) -> CliResult {
         let session = Session::read(&settings).await?;
-        let run = RunId::new(self.run);
+        let run = session.client.find_run(&self.run).await?;
         if let Some(number) = self.diff {
             let links = chain(&session.client, &run).await?;
             let link = links.into_iter().find(|link| link.patch.number == number);

@@ -1,5 +1,5 @@
 use clap::Args;
-use rhythm_core::{RunId, WorkflowKind};
+use rhythm_core::WorkflowKind;
 use rhythm_engine::tokens::{path, unclear};
 
 use crate::commands::workflows::versions::numbered;
@@ -18,7 +18,7 @@ pub struct Path {
 impl Path {
     pub async fn run(self, settings: Settings) -> CliResult {
         let session = Session::read(&settings).await?;
-        let run = RunId::new(self.run);
+        let run = session.client.find_run(&self.run).await?;
         // Fails if the run does not exist, unlike a run without tokens.
         let picture = session.client.picture(&run).await?;
         let hops = path(&session.client, &run).await?;

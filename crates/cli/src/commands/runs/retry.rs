@@ -2,7 +2,7 @@
 //! filter selects.
 
 use clap::{Args, ValueEnum};
-use rhythm_core::{Millis, RunId, Status, Version};
+use rhythm_core::{Millis, Status, Version};
 use rhythm_engine::client::{RetryNode, RetryRun};
 use rhythm_engine::error::EngineError;
 use rhythm_engine::programs::Programs;
@@ -82,7 +82,8 @@ impl Retry {
         let deadline = input::optional_duration("--deadline", self.deadline.as_deref())?;
         let session = Session::open(&settings).await?;
         let reason = self.reason.clone().unwrap_or_default();
-        let Some(run) = self.run.take().map(RunId::new) else { return self.all(&session, &reason).await };
+        let Some(run) = self.run.take() else { return self.all(&session, &reason).await };
+        let run = session.client.find_run(&run).await?;
         if let Some(node) = self.node {
             let text = match config {
                 Some(_) => format!("run {run} tries node {node} again, with another config"),

@@ -1,6 +1,6 @@
 use clap::Args;
 use rhythm_core::event::Forked;
-use rhythm_core::{Failure, Message, Payload, RunId, Timestamp, label};
+use rhythm_core::{Failure, Message, Payload, Timestamp, label};
 use rhythm_engine::tokens::{Place, standing};
 use rhythm_engine::travel::origin;
 use rhythm_engine::whereabouts::{Whereabouts, whereabouts};
@@ -15,6 +15,7 @@ use crate::config::Settings;
 use crate::errors::CliResult;
 use crate::output::{Table, short, shown_labels};
 use crate::session::Session;
+use crate::short_ids::ShortIds;
 use crate::times::{exact, relative};
 
 /// Number of characters shown of a value.
@@ -79,7 +80,7 @@ struct ShownChild {
 impl Show {
     pub async fn run(self, settings: Settings) -> CliResult {
         let session = Session::read(&settings).await?;
-        let picture = session.client.picture(&RunId::new(self.run)).await?;
+        let picture = session.client.picture(&session.client.find_run(&self.run).await?).await?;
         let position = whereabouts(&session.client, &picture).await?;
         let stands = standing(&session.client, &picture.row).await?;
         let places = stands.filter(|_| !picture.summary.status.is_final()).map(|stands| stands.places);
@@ -173,12 +174,15 @@ async fn tell(session: &Session, shown: &Shown) -> CliResult {
     if let Some(places) = &shown.places {
         places::tell(session, places, now)?;
     }
+    let ids = ShortIds::of(
+        shown.tasks.iter().map(|task| &task.id.0).chain(shown.children.iter().map(|child| &child.row.id.0)),
+    );
     let mut tasks = Table::new(&["TASK", "NAME", "STATE", "ATTEMPT", "SINCE"]);
     for task in &shown.tasks {
         let attempt = format!("{}/{}", task.attempt, task.options.policy().max_attempts);
         let state = super::super::tasks::list::word(task.state).to_owned();
         let name = task.options.shown(&task.name);
-        tasks.row(vec![task.id.to_string(), name, state, attempt, relative(now, task.since)]);
+        tasks.row(vec![ids.show(&task.id.0), name, state, attempt, relative(now, task.since)]);
     }
     session.out.section("open tasks", &tasks)?;
     let mut timers = Table::new(&["TIMER", "DUE"]);
@@ -192,7 +196,7 @@ async fn tell(session: &Session, shown: &Shown) -> CliResult {
         let created = relative(now, child.row.created_at);
         let (row, label) = (&child.row, child.row.labels.get(label::CHILD_LABEL));
         let workflow = label::shown(&row.workflow, label.map(String::as_str), child.item, None);
-        children.row(vec![row.id.to_string(), workflow, state(row), created]);
+        children.row(vec![ids.show(&row.id.0), workflow, state(row), created]);
     }
     session.out.section("children", &children)?;
     let mut inbox = Table::new(&["MESSAGE", "FROM", "ARRIVED"]);
@@ -200,10 +204,11 @@ async fn tell(session: &Session, shown: &Shown) -> CliResult {
         inbox.row(vec![message.id.to_string(), message.actor.0.clone(), relative(now, message.at)]);
     }
     session.out.section("waiting messages", &inbox)?;
+    let dead_ids = ShortIds::of(shown.dead.iter().map(|letter| &letter.task.0));
     let mut dead = Table::new(&["DEAD LETTER", "NAME", "FAILURE"]);
     for letter in &shown.dead {
         let name = letter.options.shown(&letter.name);
-        dead.row(vec![letter.task.to_string(), name, short(&letter.failure.to_string(), 60)]);
+        dead.row(vec![dead_ids.show(&letter.task.0), name, short(&letter.failure.to_string(), 60)]);
     }
     session.out.section("dead letters", &dead)
 }

@@ -1,7 +1,6 @@
 //! Commands that move or stop a run: signal, cancel, pause, resume.
 
 use clap::Args;
-use rhythm_core::RunId;
 use rhythm_engine::error::EngineError;
 use rhythm_engine::explain::kept_signal;
 use rhythm_engine::world::{Control, Controlled};
@@ -30,7 +29,7 @@ impl Signal {
     pub async fn run(self, settings: Settings) -> CliResult {
         let payload = input::payload("--payload", self.payload.as_deref())?;
         let session = Session::open(&settings).await?;
-        let run = RunId::new(self.run);
+        let run = session.client.find_run(&self.run).await?;
         let before = session.client.picture(&run).await?;
         session.client.signal(&run, &self.name, payload, self.id).await?;
         let unawaited = kept_signal(&before, &self.name);
@@ -55,7 +54,7 @@ pub struct Cancel {
 impl Cancel {
     pub async fn run(self, settings: Settings) -> CliResult {
         let session = Session::open(&settings).await?;
-        let run = RunId::new(self.run);
+        let run = session.client.find_run(&self.run).await?;
         // A failed run would keep the message in case it is reopened.
         if session.client.picture(&run).await?.summary.status.is_final() {
             return Err(EngineError::Ended(run.to_string()).into());
@@ -77,7 +76,7 @@ pub struct Pause {
 impl Pause {
     pub async fn run(self, settings: Settings) -> CliResult {
         let session = Session::open(&settings).await?;
-        let (run, reason) = (RunId::new(self.run), self.reason);
+        let (run, reason) = (session.client.find_run(&self.run).await?, self.reason);
         let text = match session.client.control(Control::PauseRun { run: run.clone(), reason }).await? {
             Controlled::Done => format!("run {run} is paused"),
             Controlled::Unchanged => format!("run {run} was paused already"),
@@ -98,7 +97,7 @@ pub struct Resume {
 impl Resume {
     pub async fn run(self, settings: Settings) -> CliResult {
         let session = Session::open(&settings).await?;
-        let (run, reason) = (RunId::new(self.run), self.reason);
+        let (run, reason) = (session.client.find_run(&self.run).await?, self.reason);
         let text = match session.client.control(Control::ResumeRun { run: run.clone(), reason }).await? {
             Controlled::Done => format!("run {run} goes on"),
             Controlled::Unchanged => format!("run {run} was not paused"),

@@ -1,5 +1,4 @@
 use clap::Args;
-use rhythm_core::TaskId;
 use rhythm_engine::world::{Control, Controlled, TaskState};
 use serde_json::json;
 
@@ -16,7 +15,7 @@ pub struct Cancel {
 impl Cancel {
     pub async fn run(self, settings: Settings) -> CliResult {
         let session = Session::open(&settings).await?;
-        let task = TaskId::new(self.task);
+        let task = session.client.find_task(&self.task).await?;
         let outcome = session.client.control(Control::CancelTask { task: task.clone() }).await?;
         let found = session.rhythm.world().task(session.client.tenant(), &task).await?;
         let state = found.map(|found| found.state);

@@ -7,6 +7,7 @@ use crate::config::Settings;
 use crate::errors::CliResult;
 use crate::output::{Words, short};
 use crate::session::Session;
+use crate::short_ids::ShortIds;
 use crate::times::relative;
 
 /// List tasks that failed for good, newest first: dead letters, and what runs have handled
@@ -20,13 +21,13 @@ pub struct Failed {
 
 impl Failed {
     pub async fn run(self, settings: Settings) -> CliResult {
+        let session = Session::read(&settings).await?;
         let query = DeadQuery {
             statuses: LetterStatus::ALL.into(),
             cursor: self.paging.cursor,
             limit: usize::from(self.paging.limit),
-            ..self.choice.query(settings.tenant.clone())
+            ..self.choice.query(&session).await?
         };
-        let session = Session::read(&settings).await?;
         let mut page = session.rhythm.world().list_dead(query).await?;
         page.rows = Nodes::default().keep(&session, page.rows, &self.choice).await?;
         let now = session.now().await?;
@@ -34,9 +35,10 @@ impl Failed {
             columns: &["TASK", "NAME", "FATE", "STATUS", "ATTEMPTS", "FAILED", "FAILURE"],
             none: "no task has failed",
         };
+        let ids = ShortIds::of(page.rows.iter().map(|task| &task.task.0));
         session.out.page(&page, words, |task| {
             vec![
-                task.task.to_string(),
+                ids.show(&task.task.0),
                 task.options.shown(&task.name),
                 task.fate.as_str().to_owned(),
                 task.status.as_str().to_owned(),

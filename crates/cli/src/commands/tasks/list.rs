@@ -6,6 +6,7 @@ use crate::config::Settings;
 use crate::errors::CliResult;
 use crate::output::Words;
 use crate::session::Session;
+use crate::short_ids::ShortIds;
 use crate::times::relative;
 
 /// List open tasks and finished standalone ones, newest first
@@ -52,9 +53,10 @@ impl List {
             columns: &["TASK", "NAME", "QUEUE", "STATE", "ATTEMPT", "SINCE", "CREATED"],
             none: "no tasks",
         };
+        let ids = ShortIds::of(page.rows.iter().map(|task| &task.id.0));
         session.out.page(&page, words, |task| {
             vec![
-                task.id.to_string(),
+                ids.show(&task.id.0),
                 task.options.shown(&task.name),
                 task.options.queue.clone(),
                 word(task.state).to_owned(),

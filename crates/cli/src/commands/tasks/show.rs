@@ -1,5 +1,5 @@
 use clap::Args;
-use rhythm_core::{Payload, TaskId, Timestamp};
+use rhythm_core::{Payload, Timestamp};
 use rhythm_engine::error::EngineError;
 use rhythm_engine::explain::explain_task;
 use rhythm_engine::world::{TaskState, TaskSummary};
@@ -23,7 +23,7 @@ pub struct Show {
 impl Show {
     pub async fn run(self, settings: Settings) -> CliResult {
         let session = Session::read(&settings).await?;
-        let id = TaskId::new(self.task);
+        let id = session.client.find_task(&self.task).await?;
         let found = session.rhythm.world().task(session.client.tenant(), &id).await?;
         let mut task = found.ok_or_else(|| EngineError::UnknownTask(id.to_string()))?;
         task.input = session.loaded(task.input).await?;

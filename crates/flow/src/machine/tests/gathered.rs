@@ -205,6 +205,26 @@ fn what_leaves_the_run_is_whole() {
     assert!(!content(failure.fields.as_ref().unwrap()).contains("sha256:"));
 }
 
+/// Messages and rows stay small: what a command carries leaves its inline place with it.
+#[test]
+fn a_large_value_that_a_task_a_child_or_a_signal_is_given_is_stored_apart() {
+    let text = format!("\"{}\"", "x".repeat(100_000));
+    let (blob, content) = spill(&json(&text)).unwrap();
+    for call in ["Task.run(\"t\", v)", "Workflow.run(\"w\", v)", "Signal.send(\"r2\", \"s\", v)"] {
+        let mut run = Rehearsal::of(&format!("let v = inputs\n{call}\nawait Signal.next(\"go\")"));
+        run.stored.insert(blob.hash.clone(), content.clone());
+        let started = run.start(&text);
+        let given = match &started.commands[0] {
+            Command::RunTask(task) => &task.input,
+            Command::StartChild(child) => &child.input,
+            Command::SendSignal(signal) => &signal.payload,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(given, &Payload::Blob(blob.clone()), "{call}");
+        assert!(started.blobs.iter().any(|(stored, _)| *stored == blob), "{call}");
+    }
+}
+
 #[test]
 fn a_large_snapshot_is_told_once_in_a_run() {
     // Items that contain a handle stay in the snapshot.
