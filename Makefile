@@ -44,7 +44,7 @@ random: ## generated programs and graphs, long, in memory and on both databases:
 fuzz: ## feed mutated programs to the .flow language: make fuzz MINUTES=60
 	scripts/fuzz.sh $(or $(MINUTES),5)
 
-crash: ## kill, stop and starve real processes, long, on SQLite and PostgreSQL (SCENARIOS="storm zombies")
+crash: ## kill, stop and starve real processes, long, on SQLite and PostgreSQL (SCENARIOS="random_kills zombies")
 	@scripts/setup.sh strace
 	cargo build --release --locked -p rhythm-crash
 	scripts/with-postgres.sh cargo run --release --locked -p rhythm-crash --bin crash -- --scale long $(SCENARIOS)

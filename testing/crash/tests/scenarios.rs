@@ -24,8 +24,8 @@ macro_rules! played {
 }
 
 played! {
-    a_storm_of_kills_loses_nothing_on_sqlite "storm" Sqlite,
-    a_storm_of_kills_loses_nothing_on_postgres "storm" Postgres,
+    a_storm_of_kills_loses_nothing_on_sqlite "random_kills" Sqlite,
+    a_storm_of_kills_loses_nothing_on_postgres "random_kills" Postgres,
     nobody_minds_that_the_database_restarts "restarts" Postgres,
     nobody_minds_that_sessions_are_ended_by_the_server "backends" Postgres,
     a_commit_whose_answer_is_lost_happens_once_on_sqlite "lost_commits" Sqlite,
@@ -35,7 +35,7 @@ played! {
     a_slow_network_takes_no_claims "slow_network" Postgres,
     clocks_that_jump_take_no_claims_on_sqlite "clock" Sqlite,
     clocks_that_jump_take_no_claims_on_postgres "clock" Postgres,
-    a_herd_of_workers_comes_back_together "herd" Postgres,
+    a_herd_of_workers_comes_back_together "thundering_herd" Postgres,
     a_pinned_snapshot_does_not_rot_the_queues "pinned_snapshot" Postgres,
     a_kill_at_any_commit_point_loses_nothing_on_sqlite "commit_points" Sqlite,
     a_kill_at_any_commit_point_loses_nothing_on_postgres "commit_points" Postgres,

@@ -18,7 +18,7 @@ const LULL: std::ops::Range<u64> = 50..600;
 const EFFECTS: usize = 10;
 
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
-    let mut report = Report::new("storm", on);
+    let mut report = Report::new("random_kills", on);
     let lab = Lab::open(Setup { manners: Manners::DEDUPES, ..Setup::new(on) }).await?;
     let mut random = fastrand::Rng::new();
     let ended = scale.pick(50, 2_000);

@@ -14,7 +14,7 @@ use crate::wait::{PATIENCE, until, wall_millis};
 const LIMIT: u64 = 10_000;
 
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
-    let mut report = Report::new("herd", on);
+    let mut report = Report::new("thundering_herd", on);
     let rig = Rig::open().await?;
     let size = scale.pick(12, 100);
     let worker = Launch { concurrency: 2, ..Launch::default() };
