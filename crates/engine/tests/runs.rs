@@ -788,3 +788,25 @@ async fn a_fused_step_finds_a_signal_that_came_before_its_run_started() {
     rig.settle().await;
     assert_eq!(rig.output(&run).await, json!([null, "early"]));
 }
+
+/// A version that is played without becoming current has its files like any other: a patch compiles them again.
+#[tokio::test]
+async fn files_beside_a_graph_are_stored_however_it_is_registered() {
+    let rig = Rig::new();
+    let names = ["current", "played"];
+    for name in names {
+        let source = json!({"nodes": [{"id": "a", "type": "task", "config": {"task": "a"}}]}).to_string();
+        let mut defined = rhythm_engine::definitions::define(name, WorkflowKind::Graph, &source).unwrap();
+        let content = format!("{{\"of\": \"{name}\"}}").into_bytes();
+        let blob = BlobRef::of(&content);
+        defined.files.push((blob.clone(), content.clone()));
+        match name {
+            "current" => drop(rig.client.register_defined(defined).await.unwrap()),
+            _ => drop(rig.client.register_beside(defined).await.unwrap()),
+        }
+        let stored = rig.memory.read_blob(rig.client.tenant(), &blob).await.unwrap();
+        assert_eq!(&stored[..], &content[..], "{name}");
+    }
+    let bad = rhythm_engine::definitions::define("a@b", WorkflowKind::Flow, "return 1").unwrap();
+    assert!(matches!(rig.client.register_beside(bad).await, Err(EngineError::Invalid(_))));
+}

@@ -285,6 +285,7 @@ async fn registered(session: &Session, target: &str, is_scratch: bool) -> CliRes
             if !session.out.is_quiet() && !defined.remarks.is_empty() {
                 session.out.complain(&workflow_files::rendered(&file.path, &file.source, &defined.remarks));
             }
+            session.client.register_beside(defined).await?;
             if is_scratch {
                 let tenant = session.client.tenant().clone();
                 let register = Register { tenant, definitions: vec![definition.clone()] };
@@ -294,8 +295,6 @@ async fn registered(session: &Session, target: &str, is_scratch: bool) -> CliRes
                     .register(register)
                     .await
                     .map_err(rhythm_engine::error::EngineError::from)?;
-            } else {
-                session.client.register_beside(defined).await?;
             }
             Ok((definition.workflow, definition.version))
         }

@@ -149,11 +149,8 @@ impl Client {
     /// Version and schedule are two writes. Whoever dies between them leaves the schedule as it was, which starts the
     /// new version; registering the same text again brings it up to date.
     pub async fn register_defined(&self, defined: Defined) -> Result<Rescheduled, EngineError> {
-        let Defined { definition, settings, files, .. } = defined;
-        check_name(&definition.workflow)?;
-        for (blob, content) in &files {
-            self.world.put_blob(&self.tenant, blob, content).await?;
-        }
+        self.store_files(&defined).await?;
+        let Defined { definition, settings, .. } = defined;
         let name = definition.workflow.clone();
         let known = self.world.schedules(&self.tenant).await?.into_iter().find(|known| known.name == name);
         if let (Some(_), Some(Schedule { declared: false, .. })) = (&settings.schedule, &known) {
@@ -183,15 +180,25 @@ impl Client {
         }
     }
 
-    /// Stores what [`define`](crate::definitions::define) made of a text for runs that name this version. What is current and
-    /// scheduled stays as it is.
+    /// Stores a version, with the files beside it, for runs that name this version. The current version and the schedule stay
+    /// as they are.
     pub async fn register_beside(&self, defined: Defined) -> Result<Version, EngineError> {
+        self.store_files(&defined).await?;
         let version = defined.definition.version.clone();
         self.control(Control::StoreVersion(Box::new(defined.definition))).await?;
         Ok(version)
     }
 
-    /// What a schedule has done so far, and whether it is paused, outlives a change of its rule.
+    /// Checks the name, then stores the content that the definition refers to, before anything names it.
+    async fn store_files(&self, defined: &Defined) -> Result<(), EngineError> {
+        check_name(&defined.definition.workflow)?;
+        for (blob, content) in &defined.files {
+            self.world.put_blob(&self.tenant, blob, content).await?;
+        }
+        Ok(())
+    }
+
+    /// Stores the schedule of the front matter. The counts and the pause of the schedule before it are kept.
     async fn declare(
         &self,
         name: &str,
